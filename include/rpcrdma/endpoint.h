@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * One RDMA connection, as client and server share it: connection manager id,
+ * protection domain, completion queues, queue pair, Send Queue accounting,
+ * Receive buffers, DMA mappings, and the one teardown.
+ *
+ * Knows nothing of sunrpc: it calls up through struct rpcrdma_ep_ops only.
+ */
+#ifndef RPCRDMA_ENDPOINT_H
+#define RPCRDMA_ENDPOINT_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/ratelimit.h>
+#include <linux/seq_file.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "cm_private.h"
+#include "plan.h"
+#include "wire.h"
+
+struct rpcrdma_chain;
+struct rpcrdma_device;
+struct rpcrdma_ep;
+struct rpcrdma_recv;
+
+/* "[fe80::1%eth0]:65535" and its end */
+#define RPCRDMA_ADDRSTRLEN	80
+
+/**
+ * enum rpcrdma_ep_state - where a connection stands
+ * @RPCRDMA_EP_NEW: nothing has happened
+ * @RPCRDMA_EP_RESOLVING: address and route
+ * @RPCRDMA_EP_CONNECTING: a Connect Request is out, or being answered
+ * @RPCRDMA_EP_LIVE: established
+ * @RPCRDMA_EP_CLOSING: the teardown is queued or runs
+ * @RPCRDMA_EP_DEAD: every resource is released
+ */
+enum rpcrdma_ep_state {
+	RPCRDMA_EP_NEW,
+	RPCRDMA_EP_RESOLVING,
+	RPCRDMA_EP_CONNECTING,
+	RPCRDMA_EP_LIVE,
+	RPCRDMA_EP_CLOSING,
+	RPCRDMA_EP_DEAD,
+};
+
+/**
+ * struct rpcrdma_ep_ops - what a side does when something happens
+ * @side: "client" or "server", for messages and status
+ * @setup: (optional) the QP exists, nothing is connected yet; the side may
+ *	allocate what hangs on it. Process context, may sleep. An error fails
+ *	the connection.
+ * @established: (optional) the connection is LIVE. CM handler context: may
+ *	sleep, must not wait for another CM event of this id
+ * @received: a message arrived; the side owns @recv until it calls
+ *	rpcrdma_recv_put(). Context: that of the Receive CQ
+ *	(rpcrdma_ep_attr.recv_poll)
+ * @closing: the first failure, or rpcrdma_ep_close(). Nothing can be posted
+ *	any more; wake whoever waits for this connection. Process context, our
+ *	workqueue, may sleep, must not wait for the teardown.
+ * @release: both queues are drained, no completion will come, @received is
+ *	not running and will not be called again; the QP still exists. Release
+ *	MRs, unmap what is mapped, put Receives still held elsewhere out of
+ *	use. Process context, may sleep.
+ * @dead: all is released; the last call for this endpoint. The side usually
+ *	drops its reference here.
+ * @show: (optional) append " key=value" pairs to the line in
+ *	/proc/net/rpcrdma/connections. Process context.
+ */
+struct rpcrdma_ep_ops {
+	const char *side;
+	int (*setup)(struct rpcrdma_ep *ep);
+	void (*established)(struct rpcrdma_ep *ep);
+	void (*received)(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
+	void (*closing)(struct rpcrdma_ep *ep);
+	void (*release)(struct rpcrdma_ep *ep);
+	void (*dead)(struct rpcrdma_ep *ep);
+	void (*show)(struct rpcrdma_ep *ep, struct seq_file *seq);
+};
+
+/**
+ * struct rpcrdma_ep_attr - what a side wants of a new endpoint
+ * @ops: its callbacks
+ * @owner: for the side's own use: ep->owner
+ * @net: network namespace
+ * @responder: accepts connections (PD of the device, RDMA Reads are
+ *	initiated); else a Requester (PD of its own)
+ * @want: queue depths asked for
+ * @inline_send: most octets it will send in one Send
+ * @inline_recv: most octets it will take in one Receive: size of each buffer
+ * @send_poll: context of Send completions
+ * @recv_poll: context of Receive completions
+ */
+struct rpcrdma_ep_attr {
+	const struct rpcrdma_ep_ops *ops;
+	void *owner;
+	struct net *net;
+	bool responder;
+	struct rpcrdma_queue_want want;
+	u32 inline_send;
+	u32 inline_recv;
+	enum ib_poll_context send_poll;
+	enum ib_poll_context recv_poll;
+};
+
+/**
+ * struct rpcrdma_dmabuf - linear memory that the device reads or writes
+ * @data: the memory
+ * @size: octets
+ * @dir: direction
+ * @ep: the endpoint it is mapped for, or NULL
+ * @addr: its DMA address while mapped
+ *
+ * Survives endpoints: map it anew for the next one.
+ */
+struct rpcrdma_dmabuf {
+	void *data;
+	u32 size;
+	enum dma_data_direction dir;
+	struct rpcrdma_ep *ep;
+	u64 addr;
+};
+
+/**
+ * struct rpcrdma_chain - WRs that are posted with one doorbell
+ * @cqe: of the last WR when it is signalled
+ * @list: in the Send Queue's wait list
+ * @ep: set when posted
+ * @first: first WR
+ * @last: last WR
+ * @slots: Send Queue slots, that is, number of WRs
+ * @seq: where it ends in the Send Queue; private to sendq.c
+ * @done: called exactly once for each successful rpcrdma_sendq_post() of a
+ *	chain with a @done, with no lock held, in the context of the Send CQ
+ *	or in that of the teardown; the chain is the owner's again.
+ *	NULL: the chain owns nothing but header buffers that stay mapped. It is
+ *	not signalled (one in a batch is, by the queue's own cqe), nobody is
+ *	told, and its memory may be reused once the peer's answer shows that
+ *	it was received, or in rpcrdma_ep_ops.release.
+ */
+struct rpcrdma_chain {
+	struct ib_cqe cqe;
+	struct list_head list;
+	struct rpcrdma_ep *ep;
+	struct ib_send_wr *first;
+	struct ib_send_wr *last;
+	u32 slots;
+	u64 seq;
+	void (*done)(struct rpcrdma_chain *chain, enum ib_wc_status status);
+};
+
+#define RPCRDMA_SEND_MARKERS	8
+
+/**
+ * struct rpcrdma_send_marker - a signalled WR in a batch that is not
+ * @cqe: its completion entry
+ * @seq: the batch ends here
+ * @busy: posted
+ */
+struct rpcrdma_send_marker {
+	struct ib_cqe cqe;
+	u64 seq;
+	bool busy;
+};
+
+/**
+ * struct rpcrdma_sendq - accounting of the Send Queue
+ * @lock: protects all of it and keeps the order of posts
+ * @open: chains may be posted
+ * @depth: slots, without the one kept for the drain
+ * @batch: most slots left unsignalled
+ * @posted: slots ever posted
+ * @completed: slots known to be complete
+ * @unsignalled: slots posted since the last signalled WR
+ * @waiting: chains that found no slots, in order
+ * @markers: for batches
+ */
+struct rpcrdma_sendq {
+	spinlock_t lock;
+	bool open;
+	u32 depth;
+	u32 batch;
+	u64 posted;
+	u64 completed;
+	u32 unsignalled;
+	struct list_head waiting;
+	struct list_head inflight;
+	struct rpcrdma_send_marker markers[RPCRDMA_SEND_MARKERS];
+};
+
+/**
+ * struct rpcrdma_recv - one Receive buffer
+ * @cqe: completion entry
+ * @wr: the Receive
+ * @sge: its only SGE
+ * @buf: the memory, size is ep->inline_recv of the attributes
+ * @recvq: where it belongs
+ * @ep: endpoint of the completion
+ * @free: in the free list
+ * @list: for its owner's use, between received() and rpcrdma_recv_put()
+ * @len: octets received
+ * @invalidated: the peer used Send With Invalidate
+ * @inv_rkey: of this rkey
+ * @hdr: for its owner's use: the decoded header
+ */
+struct rpcrdma_recv {
+	struct ib_cqe cqe;
+	struct ib_recv_wr wr;
+	struct ib_sge sge;
+	struct rpcrdma_dmabuf buf;
+	struct rpcrdma_recvq *recvq;
+	struct rpcrdma_ep *ep;
+	struct llist_node free;
+	struct list_head list;
+	u32 len;
+	bool invalidated;
+	u32 inv_rkey;
+	struct rpcrdma_hdr hdr;
+};
+
+/**
+ * struct rpcrdma_recvq - Receive buffers and who refills them
+ * @ep: endpoint it serves
+ * @recvs: all buffers
+ * @count: how many
+ * @free: those not posted and not held by a side
+ * @nr_free: how many are in @free
+ * @batch: post when so many are free
+ * @posting: 1 while somebody posts; keeps the refill single-threaded
+ * @open: Receives may be posted
+ */
+struct rpcrdma_recvq {
+	struct rpcrdma_ep *ep;
+	struct rpcrdma_recv *recvs;
+	u32 count;
+	struct llist_head free;
+	atomic_t nr_free;
+	u32 batch;
+	atomic_t posting;
+	bool open;
+};
+
+/**
+ * struct rpcrdma_ep_counters - for people; not exact under concurrency
+ * @recvs: messages received
+ * @recv_octets: and their octets
+ * @doorbells: calls of ib_post_send
+ * @sends: Sends posted
+ * @sends_inv: Sends With Invalidate posted
+ * @reads: RDMA Reads posted
+ * @writes: RDMA Writes posted
+ * @reg_mrs: REG_MR posted
+ * @local_invs: LOCAL_INV posted
+ * @remote_invs: messages received with invalidation
+ * @sendq_waits: chains that had to wait for Send Queue slots
+ * @bad_headers: messages refused by the decoder
+ */
+struct rpcrdma_ep_counters {
+	u64 recvs;
+	u64 recv_octets;
+	u64 doorbells;
+	u64 sends;
+	u64 sends_inv;
+	u64 reads;
+	u64 writes;
+	u64 reg_mrs;
+	u64 local_invs;
+	u64 remote_invs;
+	u64 sendq_waits;
+	u64 bad_headers;
+};
+
+/**
+ * struct rpcrdma_ep - one connection
+ * @kref: references; the last put frees the memory, nothing else
+ * @lock: protects @state and @error; taken with irqsave
+ * @state: connection state
+ * @error: the first error, negative errno; 0 after an orderly close
+ * @ops: the side's callbacks
+ * @owner: the side's own
+ * @responder: see struct rpcrdma_ep_attr
+ * @net: namespace; a reference is held until DEAD
+ * @want: see struct rpcrdma_ep_attr
+ * @sizes: what the device can carry of it
+ * @limits: the device's limits
+ * @local: private data we send
+ * @peer: private data the peer sent, defaulted and clamped
+ * @prop: thresholds and remote invalidation as agreed; valid once LIVE
+ *	(for a Responder from rpcrdma_ep_adopt() on)
+ * @device: the IB device, valid from RESOLVING to the end of the teardown
+ * @rdev: our own record of that device
+ * @id: CM id
+ * @pd: protection domain
+ * @send_cq: Send completions
+ * @recv_cq: Receive completions
+ * @qp: queue pair
+ * @mr_type: MR type to allocate
+ * @send_poll: see struct rpcrdma_ep_attr
+ * @recv_poll: see struct rpcrdma_ep_attr
+ * @sendq: Send Queue accounting
+ * @recvq: Receive buffers it uses
+ * @error_cqe: completion entry of every unsignalled WR
+ * @teardown: the one teardown
+ * @cm_done: completed at each step of connecting
+ * @gone: completed when DEAD
+ * @maps: DMA mappings made
+ * @unmaps: and undone; equal at the end
+ * @count: counters
+ * @created: jiffies when it became LIVE
+ * @number: names it in the status and in messages, never reused
+ * @all: in the status list
+ * @on_device: in the device's list
+ * @local_name: local address and port
+ * @peer_name: the peer's address and port
+ * @dev_name: name of the device, "-" before it is known
+ */
+struct rpcrdma_ep {
+	struct kref kref;
+	spinlock_t lock;
+	enum rpcrdma_ep_state state;
+	int error;
+	const struct rpcrdma_ep_ops *ops;
+	void *owner;
+	bool responder;
+	struct net *net;
+
+	struct rpcrdma_queue_want want;
+	struct rpcrdma_queue_sizes sizes;
+	struct rpcrdma_device_limits limits;
+	struct rpcrdma_cm_private local;
+	struct rpcrdma_cm_private peer;
+	struct rpcrdma_properties prop;
+
+	struct ib_device *device;
+	struct rpcrdma_device *rdev;
+	struct rdma_cm_id *id;
+	struct ib_pd *pd;
+	struct ib_cq *send_cq;
+	struct ib_cq *recv_cq;
+	struct ib_qp *qp;
+	enum ib_mr_type mr_type;
+	enum ib_poll_context send_poll;
+	enum ib_poll_context recv_poll;
+
+	struct rpcrdma_sendq sendq;
+	struct rpcrdma_recvq *recvq;
+	struct ib_cqe error_cqe;
+
+	struct work_struct teardown;
+	struct completion cm_done;
+	struct completion gone;
+
+	atomic_t maps;
+	atomic_t unmaps;
+	struct rpcrdma_ep_counters count;
+	unsigned long created;
+	u32 number;
+
+	struct list_head all;
+	struct list_head on_device;
+
+	char local_name[RPCRDMA_ADDRSTRLEN];
+	char peer_name[RPCRDMA_ADDRSTRLEN];
+	char dev_name[IB_DEVICE_NAME_MAX];
+};
+
+/* endpoint.c: life of a connection */
+struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr);
+struct rpcrdma_ep *rpcrdma_ep_get(struct rpcrdma_ep *ep);
+void rpcrdma_ep_put(struct rpcrdma_ep *ep);
+int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,
+		       const struct sockaddr *dst);
+int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
+		     const struct rdma_cm_event *event);
+int rpcrdma_ep_accept(struct rpcrdma_ep *ep);
+void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err);
+void rpcrdma_ep_close(struct rpcrdma_ep *ep);
+void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep);
+bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
+			     enum rpcrdma_ep_state next);
+const char *rpcrdma_ep_state_name(enum rpcrdma_ep_state state);
+int rpcrdma_ep_init(void);
+void rpcrdma_ep_exit(void);
+
+/**
+ * rpcrdma_ep_live - may messages be exchanged?
+ * @ep: endpoint
+ *
+ * Context: any. The answer may be out of date at once; posting checks again.
+ *
+ * Return: true while the connection is established.
+ */
+static inline bool rpcrdma_ep_live(const struct rpcrdma_ep *ep)
+{
+	return READ_ONCE(ep->state) == RPCRDMA_EP_LIVE;
+}
+
+/* sendq.c */
+void rpcrdma_sendq_init(struct rpcrdma_ep *ep);
+void rpcrdma_sendq_open(struct rpcrdma_ep *ep);
+void rpcrdma_sendq_shut(struct rpcrdma_ep *ep);
+void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep);
+void rpcrdma_chain_init(struct rpcrdma_chain *chain,
+			void (*done)(struct rpcrdma_chain *chain,
+				     enum ib_wc_status status));
+void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
+			  struct ib_send_wr *first);
+int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
+bool rpcrdma_sendq_cancel(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
+
+/**
+ * rpcrdma_sendq_max_chain - longest chain that can ever be posted
+ * @ep: endpoint
+ *
+ * Context: any, once the QP exists.
+ *
+ * Return: number of WRs.
+ */
+static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
+{
+	return ep->sendq.depth - ep->sendq.batch;
+}
+
+/* recvq.c */
+int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
+int rpcrdma_recvq_open(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_shut(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep);
+void rpcrdma_recv_put(struct rpcrdma_recv *recv);
+
+/* dmabuf.c */
+int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
+			 enum dma_data_direction dir, gfp_t gfp);
+void rpcrdma_dmabuf_free(struct rpcrdma_dmabuf *buf);
+int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf);
+void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf);
+void rpcrdma_dmabuf_sync_for_device(struct rpcrdma_dmabuf *buf, u32 offset,
+				    u32 len);
+void rpcrdma_dmabuf_sync_for_cpu(struct rpcrdma_dmabuf *buf, u32 offset,
+				 u32 len);
+void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf, struct ib_sge *sge,
+			u32 offset, u32 len);
+int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
+		     struct page *page, u32 offset, u32 len,
+		     enum dma_data_direction dir);
+void rpcrdma_unmap_page(struct rpcrdma_ep *ep, const struct ib_sge *sge,
+			enum dma_data_direction dir);
+int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
+		   unsigned int nents, enum dma_data_direction dir);
+void rpcrdma_unmap_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
+		      unsigned int nents, enum dma_data_direction dir);
+
+/* device.c */
+int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device);
+void rpcrdma_device_detach(struct rpcrdma_ep *ep);
+int rpcrdma_device_pd_get(struct rpcrdma_ep *ep);
+void rpcrdma_device_pd_put(struct rpcrdma_ep *ep);
+int rpcrdma_device_init(void);
+void rpcrdma_device_exit(void);
+
+/**
+ * struct rpcrdma_listener - what the status tree shows of a listener
+ * @list: in the status list
+ * @net: its namespace
+ * @name: address and port
+ * @dev_name: device it is bound to, or "*"
+ * @accepted: connections accepted
+ * @refused: Connect Requests turned away
+ */
+struct rpcrdma_listener {
+	struct list_head list;
+	struct net *net;
+	char name[RPCRDMA_ADDRSTRLEN];
+	char dev_name[IB_DEVICE_NAME_MAX];
+	atomic_t accepted;
+	atomic_t refused;
+};
+
+/* status.c */
+void rpcrdma_status_add_ep(struct rpcrdma_ep *ep);
+void rpcrdma_status_del_ep(struct rpcrdma_ep *ep);
+void rpcrdma_status_add_listener(struct rpcrdma_listener *listener);
+void rpcrdma_status_del_listener(struct rpcrdma_listener *listener);
+void rpcrdma_format_addr(char *buf, size_t size, const struct sockaddr *sap);
+int rpcrdma_status_init(void);
+void rpcrdma_status_exit(void);
+
+/* One line per event: side, peer, device, and what happened */
+#define rpcrdma_ep_warn(ep, fmt, ...)					\
+	pr_warn_ratelimited("%s %s on %s: " fmt "\n",			\
+			    (ep)->ops->side, (ep)->peer_name,		\
+			    (ep)->dev_name, ##__VA_ARGS__)
+
+#endif /* RPCRDMA_ENDPOINT_H */

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The RPC-over-RDMA Transport Header (RFC 8166, section 4): what it looks
+ * like, a checked view of a received one, and a cursor to write one.
+ *
+ * Pure: no allocation, no lock, no page, no clock. Nothing outside wire.c and
+ * cm_private.c knows the byte order of the wire.
+ */
+#ifndef RPCRDMA_WIRE_H
+#define RPCRDMA_WIRE_H
+
+#include "wire_os.h"
+
+/* rdma_vers */
+#define RPCRDMA_V1		1U
+#define RPCRDMA_V2		2U
+
+/* rdma_proc, RFC 8166, section 4.2 */
+enum rpcrdma_proc {
+	RPCRDMA_MSG	= 0,
+	RPCRDMA_NOMSG	= 1,
+	RPCRDMA_MSGP	= 2,	/* reserved: received as RPCRDMA_MSG */
+	RPCRDMA_DONE	= 3,	/* reserved: ignored */
+	RPCRDMA_ERROR	= 4,
+};
+
+/* rdma_err, RFC 8166, section 4.5 */
+enum rpcrdma_errcode {
+	RPCRDMA_ERR_VERS	= 1,
+	RPCRDMA_ERR_CHUNK	= 2,
+};
+
+/* Sizes in octets */
+#define RPCRDMA_WORD		4U
+#define RPCRDMA_FIXED_LEN	16U	/* xid, vers, credits, proc */
+#define RPCRDMA_HDR_MIN		28U	/* fixed part, three empty chunk lists */
+#define RPCRDMA_SEGMENT_LEN	16U	/* handle, length, offset */
+#define RPCRDMA_READ_ITEM_LEN	24U	/* discriminator, position, segment */
+#define RPCRDMA_ERR_VERS_LEN	28U
+#define RPCRDMA_ERR_CHUNK_LEN	20U
+#define RPCRDMA_MSGP_LEN	8U	/* rdma_align, rdma_thresh */
+
+/**
+ * struct rpcrdma_segment - a memory region as the wire names it
+ * @handle: STag, rkey
+ * @length: octets
+ * @offset: address within the region
+ */
+struct rpcrdma_segment {
+	u32	handle;
+	u32	length;
+	u64	offset;
+};
+
+/**
+ * enum rpcrdma_disposition - what a received header deserves
+ * @RPCRDMA_ACCEPT: process it
+ * @RPCRDMA_DROP: ignore it; the Receive goes back
+ * @RPCRDMA_ANSWER_VERS: reply RDMA_ERROR, ERR_VERS
+ * @RPCRDMA_ANSWER_CHUNK: reply RDMA_ERROR, ERR_CHUNK
+ * @RPCRDMA_ANSWER_BAD_HEADER: version two: BAD_HEADER
+ * @RPCRDMA_ANSWER_INVAL_OPTION: version two: INVAL_OPTION
+ * @RPCRDMA_CLOSE: break the connection
+ */
+enum rpcrdma_disposition {
+	RPCRDMA_ACCEPT,
+	RPCRDMA_DROP,
+	RPCRDMA_ANSWER_VERS,
+	RPCRDMA_ANSWER_CHUNK,
+	RPCRDMA_ANSWER_BAD_HEADER,
+	RPCRDMA_ANSWER_INVAL_OPTION,
+	RPCRDMA_CLOSE,
+};
+
+/**
+ * enum rpcrdma_fault - why a header did not get RPCRDMA_ACCEPT
+ *
+ * For messages and counters; rpcrdma_fault_name() gives the words.
+ */
+enum rpcrdma_fault {
+	RPCRDMA_FAULT_NONE,
+	RPCRDMA_FAULT_SHORT,		/* shorter than its own fields say */
+	RPCRDMA_FAULT_VERSION,		/* a version we do not speak */
+	RPCRDMA_FAULT_PROC,		/* a procedure that does not exist */
+	RPCRDMA_FAULT_RESERVED,		/* RDMA_DONE */
+	RPCRDMA_FAULT_ERRCODE,		/* RDMA_ERROR of an unknown kind */
+	RPCRDMA_FAULT_DISCRIMINATOR,	/* neither 0 nor 1 */
+	RPCRDMA_FAULT_POSITION_ALIGN,
+	RPCRDMA_FAULT_POSITION_ORDER,	/* descending or overlapping */
+	RPCRDMA_FAULT_POSITION_RANGE,	/* past the end of the message */
+	RPCRDMA_FAULT_POSITION_ZERO,	/* RDMA_MSG with one, RDMA_NOMSG without */
+	RPCRDMA_FAULT_SEGMENT_COUNT,	/* zero, or more than the header holds */
+	RPCRDMA_FAULT_TOO_MANY,		/* more than the limits allow */
+	RPCRDMA_FAULT_TOO_LONG,		/* more octets than the limits allow */
+	RPCRDMA_FAULT_EMPTY,		/* a chunk of length zero in the Read list */
+	RPCRDMA_FAULT_XID,		/* rdma_xid differs from the RPC message's */
+	RPCRDMA_FAULT_DIRECTION,	/* chunks where none may be */
+	__RPCRDMA_FAULT_MAX
+};
+
+/**
+ * struct rpcrdma_limits - what the receiver is willing to take
+ * @vers_min: lowest version spoken
+ * @vers_max: highest version spoken
+ * @max_read_segs: most segments in a Read list
+ * @max_write_segs: most segments in a Write list and a Reply chunk together
+ * @max_write_chunks: most chunks in a Write list
+ * @max_message: most octets of the assembled RPC message, and of any
+ *	one Write or Reply chunk's total
+ */
+struct rpcrdma_limits {
+	u32	vers_min;
+	u32	vers_max;
+	u32	max_read_segs;
+	u32	max_write_segs;
+	u32	max_write_chunks;
+	u64	max_message;
+};
+
+/**
+ * struct rpcrdma_hdr - a checked view of one received Transport Header
+ * @buf: the received octets, which the view borrows
+ * @len: how many
+ * @xid: rdma_xid, host order
+ * @vers: rdma_vers
+ * @credits: rdma_credit, unclamped
+ * @proc: procedure; RPCRDMA_MSGP is turned into RPCRDMA_MSG
+ * @fault: why it was not accepted
+ * @errcode: of an RDMA_ERROR message, else 0
+ * @err_vers_low: of ERR_VERS
+ * @err_vers_high: of ERR_VERS
+ * @reads: where the Read list starts in @buf
+ * @read_segs: its segments
+ * @read_chunks: its chunks, that is, distinct positions
+ * @pz_bytes: octets of the Position-Zero Read chunk, 0 if there is none
+ * @read_bytes: octets of all other Read chunks, without roundup
+ * @writes: where the Write list starts
+ * @write_chunks: chunks in the Write list
+ * @write_segs: segments in the Write list
+ * @reply: where the Reply chunk's segment count stands; 0 if there is none
+ * @reply_segs: its segments
+ * @reply_bytes: its octets
+ * @body: where the RPC message starts in @buf
+ * @body_len: its octets; 0 for RDMA_NOMSG and RDMA_ERROR
+ * @msg_len: octets of the assembled RPC message, XDR roundup of each Read
+ *	chunk included
+ *
+ * Filled by rpcrdma_decode(). Fixed fields are valid as far as @len reaches
+ * even when the header was not accepted; the rest only on RPCRDMA_ACCEPT.
+ */
+struct rpcrdma_hdr {
+	const u8		*buf;
+	u32			len;
+	u32			xid;
+	u32			vers;
+	u32			credits;
+	enum rpcrdma_proc	proc;
+	enum rpcrdma_fault	fault;
+	u32			errcode;
+	u32			err_vers_low;
+	u32			err_vers_high;
+	u32			reads;
+	u32			read_segs;
+	u32			read_chunks;
+	u64			pz_bytes;
+	u64			read_bytes;
+	u32			writes;
+	u32			write_chunks;
+	u32			write_segs;
+	u32			reply;
+	u32			reply_segs;
+	u64			reply_bytes;
+	u32			body;
+	u32			body_len;
+	u64			msg_len;
+};
+
+enum rpcrdma_disposition rpcrdma_decode(struct rpcrdma_hdr *hdr,
+					const void *buf, u32 len,
+					const struct rpcrdma_limits *lim);
+const char *rpcrdma_fault_name(enum rpcrdma_fault fault);
+
+/**
+ * enum rpcrdma_direction - who started the RPC whose message this is
+ * @RPCRDMA_DIR_CALL: the message is an RPC Call
+ * @RPCRDMA_DIR_REPLY: the message is an RPC Reply
+ * @RPCRDMA_DIR_UNKNOWN: the header cannot tell (RDMA_NOMSG, RDMA_ERROR, or
+ *	fewer than eight octets of RPC message, or neither value)
+ */
+enum rpcrdma_direction {
+	RPCRDMA_DIR_CALL,
+	RPCRDMA_DIR_REPLY,
+	RPCRDMA_DIR_UNKNOWN,
+};
+
+enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr);
+
+/**
+ * struct rpcrdma_read_iter - walks a Read list, segment by segment
+ * @hdr: accepted header
+ * @at: offset of the next item
+ * @left: segments not yet returned
+ * @position: of the segment last returned
+ * @seg: segment last returned
+ */
+struct rpcrdma_read_iter {
+	const struct rpcrdma_hdr *hdr;
+	u32			at;
+	u32			left;
+	u32			position;
+	struct rpcrdma_segment	seg;
+};
+
+void rpcrdma_read_iter_init(struct rpcrdma_read_iter *it,
+			    const struct rpcrdma_hdr *hdr);
+bool rpcrdma_read_iter_next(struct rpcrdma_read_iter *it);
+
+/**
+ * struct rpcrdma_chunk - one Write chunk or a Reply chunk of a received header
+ * @hdr: accepted header
+ * @at: offset of the first segment
+ * @segs: number of segments
+ * @bytes: octets of all segments
+ */
+struct rpcrdma_chunk {
+	const struct rpcrdma_hdr *hdr;
+	u32			at;
+	u32			segs;
+	u64			bytes;
+};
+
+/**
+ * struct rpcrdma_write_iter - walks a Write list, chunk by chunk
+ * @hdr: accepted header
+ * @at: offset of the next chunk
+ * @left: chunks not yet returned
+ * @chunk: chunk last returned
+ */
+struct rpcrdma_write_iter {
+	const struct rpcrdma_hdr *hdr;
+	u32			at;
+	u32			left;
+	struct rpcrdma_chunk	chunk;
+};
+
+void rpcrdma_write_iter_init(struct rpcrdma_write_iter *it,
+			     const struct rpcrdma_hdr *hdr);
+bool rpcrdma_write_iter_next(struct rpcrdma_write_iter *it);
+bool rpcrdma_hdr_reply_chunk(const struct rpcrdma_hdr *hdr,
+			     struct rpcrdma_chunk *chunk);
+void rpcrdma_chunk_segment(const struct rpcrdma_chunk *chunk, u32 index,
+			   struct rpcrdma_segment *seg);
+u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr);
+
+/**
+ * struct rpcrdma_enc - cursor that writes a Transport Header
+ * @buf: where to
+ * @max: room
+ * @len: octets written so far
+ * @overflow: something did not fit; sticky, check once at the end
+ */
+struct rpcrdma_enc {
+	u8	*buf;
+	u32	max;
+	u32	len;
+	bool	overflow;
+};
+
+void rpcrdma_enc_init(struct rpcrdma_enc *enc, void *buf, u32 max);
+void rpcrdma_enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
+		       enum rpcrdma_proc proc);
+void rpcrdma_enc_read_segment(struct rpcrdma_enc *enc, u32 position,
+			      const struct rpcrdma_segment *seg);
+void rpcrdma_enc_write_chunk(struct rpcrdma_enc *enc, u32 segs);
+void rpcrdma_enc_reply_chunk(struct rpcrdma_enc *enc, u32 segs);
+void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
+			 const struct rpcrdma_segment *seg);
+void rpcrdma_enc_list_end(struct rpcrdma_enc *enc);
+void rpcrdma_enc_err_vers(struct rpcrdma_enc *enc, u32 xid, u32 vers,
+			  u32 credits, u32 low, u32 high);
+void rpcrdma_enc_err_chunk(struct rpcrdma_enc *enc, u32 xid, u32 vers,
+			   u32 credits);
+void rpcrdma_enc_chunk_result(struct rpcrdma_enc *enc,
+			      const struct rpcrdma_chunk *chunk, u64 written);
+
+/*
+ * Order of the calls for a header with chunk lists:
+ *
+ *	fixed { read_segment }* list_end
+ *	      { write_chunk { segment }* }* list_end
+ *	      ( reply_chunk { segment }* | list_end )
+ */
+
+#endif /* RPCRDMA_WIRE_H */
