@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What the host-side scripts share: where things are, and how to talk.
+# Sourced; sets SCRIPTS, CACHE.
+
+SCRIPTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+CACHE=${RPCRDMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpcrdma-kmod}
+
+say() { printf '%s: %s\n' "${0##*/}" "$*"; }
+die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# The release (uname -r) that "6.1", "6.12" or "debug" stands for here.
+kernel_release() {
+	local meta
+	case $1 in
+	6.1) meta=linux-headers-amd64 ;;
+	6.12) meta=linux-headers-6.12-amd64 ;;
+	debug*) debug_release "$1"; return ;;
+	*) die "no such kernel: $1 (6.1, 6.12, debug)" ;;
+	esac
+	dpkg-query -W -f '${Depends}\n' "$meta" 2>/dev/null |
+		sed -n 's/.*linux-headers-\(6[^ ,]*-amd64\).*/\1/p' | grep . ||
+		die "$meta is not installed: run scripts/setup"
+}
+
+# "debug" is the 6.1 one, "debug-6.12" the other.
+debug_series() {
+	case $1 in
+	debug) echo 6.1 ;;
+	debug-*) echo "${1#debug-}" ;;
+	esac
+}
+
+# Changes with Debian's source and with our configuration.
+debug_key() {
+	local ver
+	ver=$(dpkg-query -W -f '${Version}' "linux-source-$1" 2>/dev/null) ||
+		die "linux-source-$1 is not installed: run scripts/setup"
+	printf '%s-%s\n' "$ver" "$(sha256sum <"$SCRIPTS/kernel/debug.config" | cut -c1-12)"
+}
+
+debug_dir() { printf '%s/debug/%s\n' "$CACHE" "$(debug_key "$(debug_series "$1")")"; }
+
+debug_release() {
+	local dir
+	dir=$(debug_dir "$1")
+	[ -e "$dir/.done" ] || die "no debug kernel yet: run scripts/setup --debug-kernel"
+	cat "$dir/.release"
+}
+
+# For make KDIR=…
+kernel_kdir() {
+	case $1 in
+	debug*) debug_release "$1" >/dev/null && debug_dir "$1" ;;
+	*) printf '/usr/src/linux-headers-%s\n' "$(kernel_release "$1")" ;;
+	esac
+}
+
+# Where vmlinuz lies.
+kernel_dir() {
+	case $1 in
+	debug*) debug_dir "$1" ;;
+	*) printf '%s/kernels/%s\n' "$CACHE" "$(kernel_release "$1")" ;;
+	esac
+}
+
+print_fact() {
+	case $1 in
+	cache) echo "$CACHE" ;;
+	kdir-*) kernel_kdir "${1#kdir-}" ;;
+	*) kernel_release "$1" ;;
+	esac
+}

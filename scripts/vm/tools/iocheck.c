@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Verified file I/O: every byte is a function of its place in the file and of
+ * a seed, so that a byte from the wrong place or the wrong time is noticed.
+ *
+ *   iocheck write|read|verify [options] FILE
+ *     -o OFFSET  -l LENGTH  -b BLOCK (one system call each)  -s SEED
+ *     -d   O_DIRECT          -m N  memory N bytes off a page boundary
+ *     -M   through mmap      -t    truncate before writing
+ *     -y   fsync at the end  -r N  repeat N times
+ *   "verify" is read that also wants the file to end at OFFSET + LENGTH.
+ * Numbers take k and m. Exit 1 and one line on a mismatch or error.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static uint64_t seed = 1;
+
+static uint8_t byte_at(uint64_t pos)
+{
+	uint64_t x = (pos >> 3) * 0x9e3779b97f4a7c15ull + seed;
+
+	x ^= x >> 29;
+	x *= 0xbf58476d1ce4e5b9ull;
+	x ^= x >> 32;
+	return x >> ((pos & 7) * 8);
+}
+
+static void fill(uint8_t *p, uint64_t pos, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = byte_at(pos + i);
+}
+
+static void die(const char *what, uint64_t pos)
+{
+	fprintf(stderr, "iocheck: %s at %llu: %s\n", what,
+		(unsigned long long)pos, strerror(errno));
+	exit(1);
+}
+
+static void compare(const uint8_t *p, uint64_t pos, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] == byte_at(pos + i))
+			continue;
+		fprintf(stderr, "iocheck: byte %llu is %02x, not %02x (%zu of this block of %zu)\n",
+			(unsigned long long)(pos + i), p[i], byte_at(pos + i), i, n);
+		exit(1);
+	}
+}
+
+static uint64_t number(const char *s)
+{
+	char *end;
+	uint64_t n = strtoull(s, &end, 0);
+
+	if (*end == 'k' || *end == 'K')
+		n <<= 10;
+	else if (*end == 'm' || *end == 'M')
+		n <<= 20;
+	return n;
+}
+
+/* One block by system calls; short transfers are continued. */
+static void transfer(int fd, int writing, uint8_t *buf, uint64_t pos, size_t n)
+{
+	size_t done = 0;
+
+	if (writing)
+		fill(buf, pos, n);
+	else
+		memset(buf, 0xa5, n);
+	while (done < n) {
+		ssize_t r = writing ? pwrite(fd, buf + done, n - done, pos + done)
+				    : pread(fd, buf + done, n - done, pos + done);
+		if (r < 0)
+			die(writing ? "write" : "read", pos + done);
+		if (!r) {
+			errno = 0;
+			die("file ends", pos + done);
+		}
+		done += r;
+	}
+	if (!writing)
+		compare(buf, pos, n);
+}
+
+static void by_mmap(int fd, int writing, uint64_t off, uint64_t len)
+{
+	uint64_t start = off & ~4095ull;
+	uint8_t *p;
+
+	if (writing && ftruncate(fd, off + len))
+		die("ftruncate", off + len);
+	p = mmap(NULL, off + len - start, writing ? PROT_READ | PROT_WRITE : PROT_READ,
+		 MAP_SHARED, fd, start);
+	if (p == MAP_FAILED)
+		die("mmap", off);
+	if (writing) {
+		fill(p + (off - start), off, len);
+		if (msync(p, off + len - start, MS_SYNC))
+			die("msync", off);
+	} else {
+		compare(p + (off - start), off, len);
+	}
+	munmap(p, off + len - start);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t off = 0, len = 65536, block = 65536, repeat = 1;
+	int c, fd, flags, map = 0, sync = 0, trunc = 0, direct = 0, writing, skew = 0;
+	struct stat st;
+	uint8_t *buf;
+	char *mode;
+
+	if (argc < 3)
+		return 2;
+	mode = argv[1];
+	writing = !strcmp(mode, "write");
+	optind = 2;
+	while ((c = getopt(argc, argv, "o:l:b:s:dm:Mtyr:")) != -1) {
+		switch (c) {
+		case 'o': off = number(optarg); break;
+		case 'l': len = number(optarg); break;
+		case 'b': block = number(optarg); break;
+		case 's': seed = number(optarg); break;
+		case 'd': direct = O_DIRECT; break;
+		case 'm': skew = number(optarg); break;
+		case 'M': map = 1; break;
+		case 't': trunc = O_TRUNC; break;
+		case 'y': sync = 1; break;
+		case 'r': repeat = number(optarg); break;
+		default: return 2;
+		}
+	}
+	flags = writing ? O_RDWR | O_CREAT | trunc : O_RDONLY;
+	fd = open(argv[optind], flags | direct, 0644);
+	if (fd < 0)
+		die("open", 0);
+	buf = aligned_alloc(4096, ((block + skew) | 4095) + 1);
+	if (!buf)
+		die("memory", 0);
+	while (repeat--) {
+		if (map)
+			by_mmap(fd, writing, off, len);
+		else
+			for (uint64_t done = 0, n; done < len; done += n) {
+				n = len - done < block ? len - done : block;
+				transfer(fd, writing, buf + skew, off + done, n);
+			}
+	}
+	if (sync && fsync(fd))
+		die("fsync", off + len);
+	if (!strcmp(mode, "verify")) {
+		if (fstat(fd, &st))
+			die("fstat", 0);
+		if ((uint64_t)st.st_size != off + len) {
+			fprintf(stderr, "iocheck: file has %lld bytes, not %llu\n",
+				(long long)st.st_size, (unsigned long long)(off + len));
+			return 1;
+		}
+	}
+	if (close(fd))
+		die("close", off + len);
+	return 0;
+}
