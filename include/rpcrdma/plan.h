@@ -78,6 +78,8 @@ struct rpcrdma_call_plan {
 void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		       const struct rpcrdma_call_shape *shape);
 
+u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr);
+
 /**
  * enum rpcrdma_extent_kind - where a range of a received message comes from
  * @RPCRDMA_EXTENT_INLINE: the Receive buffer
@@ -115,6 +117,7 @@ struct rpcrdma_extent {
  * Fields are private to plan.c.
  */
 struct rpcrdma_tiler {
+	/* private: */
 	const struct rpcrdma_hdr	*hdr;
 	struct rpcrdma_read_iter	base;	/* Position-Zero segments */
 	struct rpcrdma_read_iter	data;	/* all other segments */

@@ -74,27 +74,45 @@ enum rpcrdma_disposition {
 
 /**
  * enum rpcrdma_fault - why a header did not get RPCRDMA_ACCEPT
+ * @RPCRDMA_FAULT_NONE: it did
+ * @RPCRDMA_FAULT_SHORT: shorter than its own fields say
+ * @RPCRDMA_FAULT_VERSION: a version we do not speak
+ * @RPCRDMA_FAULT_PROC: a procedure that does not exist
+ * @RPCRDMA_FAULT_RESERVED: RDMA_DONE
+ * @RPCRDMA_FAULT_ERRCODE: RDMA_ERROR of an unknown kind
+ * @RPCRDMA_FAULT_DISCRIMINATOR: neither 0 nor 1
+ * @RPCRDMA_FAULT_POSITION_ALIGN: a position that is no multiple of four
+ * @RPCRDMA_FAULT_POSITION_ORDER: descending or overlapping
+ * @RPCRDMA_FAULT_POSITION_RANGE: past the end of the message
+ * @RPCRDMA_FAULT_POSITION_ZERO: RDMA_MSG with one, RDMA_NOMSG without
+ * @RPCRDMA_FAULT_SEGMENT_COUNT: zero, or more than the header holds
+ * @RPCRDMA_FAULT_TOO_MANY: more than the limits allow
+ * @RPCRDMA_FAULT_TOO_LONG: more octets than the limits allow
+ * @RPCRDMA_FAULT_EMPTY: a chunk of length zero in the Read list
+ * @RPCRDMA_FAULT_XID: rdma_xid differs from the RPC message's
+ * @RPCRDMA_FAULT_DIRECTION: a Read list in a Reply
+ * @__RPCRDMA_FAULT_MAX: number of values
  *
  * For messages and counters; rpcrdma_fault_name() gives the words.
  */
 enum rpcrdma_fault {
 	RPCRDMA_FAULT_NONE,
-	RPCRDMA_FAULT_SHORT,		/* shorter than its own fields say */
-	RPCRDMA_FAULT_VERSION,		/* a version we do not speak */
-	RPCRDMA_FAULT_PROC,		/* a procedure that does not exist */
-	RPCRDMA_FAULT_RESERVED,		/* RDMA_DONE */
-	RPCRDMA_FAULT_ERRCODE,		/* RDMA_ERROR of an unknown kind */
-	RPCRDMA_FAULT_DISCRIMINATOR,	/* neither 0 nor 1 */
+	RPCRDMA_FAULT_SHORT,
+	RPCRDMA_FAULT_VERSION,
+	RPCRDMA_FAULT_PROC,
+	RPCRDMA_FAULT_RESERVED,
+	RPCRDMA_FAULT_ERRCODE,
+	RPCRDMA_FAULT_DISCRIMINATOR,
 	RPCRDMA_FAULT_POSITION_ALIGN,
-	RPCRDMA_FAULT_POSITION_ORDER,	/* descending or overlapping */
-	RPCRDMA_FAULT_POSITION_RANGE,	/* past the end of the message */
-	RPCRDMA_FAULT_POSITION_ZERO,	/* RDMA_MSG with one, RDMA_NOMSG without */
-	RPCRDMA_FAULT_SEGMENT_COUNT,	/* zero, or more than the header holds */
-	RPCRDMA_FAULT_TOO_MANY,		/* more than the limits allow */
-	RPCRDMA_FAULT_TOO_LONG,		/* more octets than the limits allow */
-	RPCRDMA_FAULT_EMPTY,		/* a chunk of length zero in the Read list */
-	RPCRDMA_FAULT_XID,		/* rdma_xid differs from the RPC message's */
-	RPCRDMA_FAULT_DIRECTION,	/* chunks where none may be */
+	RPCRDMA_FAULT_POSITION_ORDER,
+	RPCRDMA_FAULT_POSITION_RANGE,
+	RPCRDMA_FAULT_POSITION_ZERO,
+	RPCRDMA_FAULT_SEGMENT_COUNT,
+	RPCRDMA_FAULT_TOO_MANY,
+	RPCRDMA_FAULT_TOO_LONG,
+	RPCRDMA_FAULT_EMPTY,
+	RPCRDMA_FAULT_XID,
+	RPCRDMA_FAULT_DIRECTION,
 	__RPCRDMA_FAULT_MAX
 };
 
@@ -196,6 +214,21 @@ enum rpcrdma_direction {
 enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr);
 
 /**
+ * rpcrdma_hdr_has_message - does the header bring octets of an RPC message?
+ * @hdr: accepted header
+ *
+ * A Reply by RDMA_NOMSG does not: it stands in the Reply chunk. A Responder
+ * answers a header without a message with ERR_CHUNK (RFC 8166, section 4.5.2).
+ *
+ * Context: Any context.
+ * Return: whether there is something to assemble.
+ */
+static inline bool rpcrdma_hdr_has_message(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->msg_len != 0;
+}
+
+/**
  * struct rpcrdma_read_iter - walks a Read list, segment by segment
  * @hdr: accepted header
  * @at: offset of the next item
@@ -250,7 +283,6 @@ bool rpcrdma_hdr_reply_chunk(const struct rpcrdma_hdr *hdr,
 			     struct rpcrdma_chunk *chunk);
 void rpcrdma_chunk_segment(const struct rpcrdma_chunk *chunk, u32 index,
 			   struct rpcrdma_segment *seg);
-u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr);
 
 /**
  * struct rpcrdma_enc - cursor that writes a Transport Header

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * RPC-over-RDMA version 1 CM Private Data (RFC 8797): encode, find, decode,
+ * and combine what both sides said. Pure.
+ */
+#include "rpcrdma/cm_private.h"
+
+/* Where the fields of the message stand, RFC 8797, section 4 */
+#define CMP_AT_MAGIC	0
+#define CMP_AT_VERSION	4
+#define CMP_AT_FLAGS	5
+#define CMP_AT_SEND	6
+#define CMP_AT_RECV	7
+
+#define CMP_FLAG_R	0x01
+
+static u32 clamp_size(u32 bytes)
+{
+	bytes = clamp_t(u32, bytes, RPCRDMA_INLINE_MIN, RPCRDMA_INLINE_MAX);
+	return bytes - bytes % RPCRDMA_INLINE_UNIT;
+}
+
+static u8 encode_size(u32 bytes)
+{
+	return clamp_size(bytes) / RPCRDMA_INLINE_UNIT - 1;
+}
+
+static u32 decode_size(u8 coded)
+{
+	return (coded + 1U) * RPCRDMA_INLINE_UNIT;
+}
+
+/**
+ * rpcrdma_cm_private_encode - write the message of RFC 8797
+ * @buf: where to, borrowed
+ * @size: octets of room at @buf
+ * @local: our properties; @present is not looked at
+ *
+ * Sizes round down to a multiple of 1024 octets, so that we never promise
+ * more than we have, and are kept within what the format can express. The
+ * reserved bits are zero (RFC 8797, section 4).
+ *
+ * Context: Any context.
+ * Return: octets written, or 0 when the message does not fit.
+ */
+u32 rpcrdma_cm_private_encode(void *buf, u32 size,
+			      const struct rpcrdma_cm_private *local)
+{
+	const __be32 magic = cpu_to_be32(RPCRDMA_CMP_MAGIC);
+	u8 *p = buf;
+
+	if (size < RPCRDMA_CMP_LEN)
+		return 0;
+	memcpy(p + CMP_AT_MAGIC, &magic, sizeof(magic));
+	p[CMP_AT_VERSION] = RPCRDMA_CMP_VERSION;
+	p[CMP_AT_FLAGS] = local->remote_inv ? CMP_FLAG_R : 0;
+	p[CMP_AT_SEND] = encode_size(local->send_size);
+	p[CMP_AT_RECV] = encode_size(local->recv_size);
+	return RPCRDMA_CMP_LEN;
+}
+
+static bool is_message(const u8 *p)
+{
+	__be32 magic;
+
+	memcpy(&magic, p + CMP_AT_MAGIC, sizeof(magic));
+	return magic == cpu_to_be32(RPCRDMA_CMP_MAGIC) &&
+	       p[CMP_AT_VERSION] == RPCRDMA_CMP_VERSION;
+}
+
+/**
+ * rpcrdma_cm_private_decode - find and read the peer's message
+ * @peer: result
+ * @buf: private data as the CM delivered it, borrowed; may be NULL if @len is 0
+ * @len: octets at @buf, the CM's zero padding included
+ *
+ * Others put their data there too, of any length, so the Format Identifier may
+ * stand at any offset (RFC 8797, section 5.2). One with a version other than 1
+ * or fewer than eight octets left is a coincidence or a later format: the
+ * search goes on behind it. Where nothing is found the defaults hold: 1024
+ * octets each way, no remote invalidation (section 5.1).
+ *
+ * Context: Any context.
+ */
+void rpcrdma_cm_private_decode(struct rpcrdma_cm_private *peer,
+			       const void *buf, u32 len)
+{
+	const u8 *p = buf;
+
+	memset(peer, 0, sizeof(*peer));
+	peer->send_size = RPCRDMA_INLINE_MIN;
+	peer->recv_size = RPCRDMA_INLINE_MIN;
+
+	for (; len >= RPCRDMA_CMP_LEN; p++, len--) {
+		if (!is_message(p))
+			continue;
+		peer->present = true;
+		peer->remote_inv = p[CMP_AT_FLAGS] & CMP_FLAG_R;
+		peer->send_size = decode_size(p[CMP_AT_SEND]);
+		peer->recv_size = decode_size(p[CMP_AT_RECV]);
+		return;
+	}
+}
+
+/**
+ * rpcrdma_cm_private_combine - what holds on this connection
+ * @prop: result
+ * @local: our properties, as given to rpcrdma_cm_private_encode()
+ * @peer: the peer's, from rpcrdma_cm_private_decode()
+ *
+ * Each direction takes the smaller of what its sender sends and what its
+ * receiver takes (RFC 8797, section 4.2). Our own sizes count as the peer
+ * read them, that is, rounded down. Remote invalidation needs R of both sides
+ * (section 4.1).
+ *
+ * Context: Any context.
+ */
+void rpcrdma_cm_private_combine(struct rpcrdma_properties *prop,
+				const struct rpcrdma_cm_private *local,
+				const struct rpcrdma_cm_private *peer)
+{
+	prop->inline_send = min(clamp_size(local->send_size),
+				clamp_size(peer->recv_size));
+	prop->inline_recv = min(clamp_size(local->recv_size),
+				clamp_size(peer->send_size));
+	prop->remote_inv = local->remote_inv && peer->remote_inv;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Writing an RPC-over-RDMA Transport Header (RFC 8166, section 4): a cursor
+ * with a sticky overflow. Pure.
+ */
+#include "rpcrdma/wire.h"
+
+static void enc_u32(struct rpcrdma_enc *enc, u32 value)
+{
+	const __be32 v = cpu_to_be32(value);
+
+	if (enc->overflow || enc->max - enc->len < sizeof(v)) {
+		enc->overflow = true;
+		return;
+	}
+	memcpy(enc->buf + enc->len, &v, sizeof(v));
+	enc->len += sizeof(v);
+}
+
+/**
+ * rpcrdma_enc_init - begin to write a Transport Header
+ * @enc: cursor; borrows @buf
+ * @buf: where to
+ * @max: octets of room at @buf
+ *
+ * Context: Any context.
+ */
+void rpcrdma_enc_init(struct rpcrdma_enc *enc, void *buf, u32 max)
+{
+	memset(enc, 0, sizeof(*enc));
+	enc->buf = buf;
+	enc->max = max;
+}
+
+/**
+ * rpcrdma_enc_fixed - write the four words every header begins with
+ * @enc: cursor
+ * @xid: of the RPC, host order
+ * @vers: protocol version
+ * @credits: requested or granted
+ * @proc: procedure
+ *
+ * RFC 8166, section 4.2. Context: Any context.
+ */
+void rpcrdma_enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
+		       enum rpcrdma_proc proc)
+{
+	enc_u32(enc, xid);
+	enc_u32(enc, vers);
+	enc_u32(enc, credits);
+	enc_u32(enc, proc);
+}
+
+/**
+ * rpcrdma_enc_segment - write one segment of a Write or Reply chunk
+ * @enc: cursor
+ * @seg: the segment
+ *
+ * RFC 8166, section 4.3. Context: Any context.
+ */
+void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
+			 const struct rpcrdma_segment *seg)
+{
+	enc_u32(enc, seg->handle);
+	enc_u32(enc, seg->length);
+	enc_u32(enc, seg->offset >> 32);
+	enc_u32(enc, (u32)seg->offset);
+}
+
+/**
+ * rpcrdma_enc_read_segment - write one item of the Read list
+ * @enc: cursor
+ * @position: octets of the RPC message before the data item; segments of one
+ *	chunk have the same
+ * @seg: the segment
+ *
+ * RFC 8166, section 4.3. Context: Any context.
+ */
+void rpcrdma_enc_read_segment(struct rpcrdma_enc *enc, u32 position,
+			      const struct rpcrdma_segment *seg)
+{
+	enc_u32(enc, 1);
+	enc_u32(enc, position);
+	rpcrdma_enc_segment(enc, seg);
+}
+
+/**
+ * rpcrdma_enc_write_chunk - begin an item of the Write list
+ * @enc: cursor
+ * @segs: how many calls of rpcrdma_enc_segment() follow; at least one
+ *
+ * RFC 8166, section 4.3. Context: Any context.
+ */
+void rpcrdma_enc_write_chunk(struct rpcrdma_enc *enc, u32 segs)
+{
+	enc_u32(enc, 1);
+	enc_u32(enc, segs);
+}
+
+/**
+ * rpcrdma_enc_reply_chunk - begin the Reply chunk
+ * @enc: cursor
+ * @segs: how many calls of rpcrdma_enc_segment() follow; at least one
+ *
+ * Takes the place of the last rpcrdma_enc_list_end().
+ *
+ * RFC 8166, section 4.3. Context: Any context.
+ */
+void rpcrdma_enc_reply_chunk(struct rpcrdma_enc *enc, u32 segs)
+{
+	rpcrdma_enc_write_chunk(enc, segs);
+}
+
+/**
+ * rpcrdma_enc_list_end - end the Read or Write list, or say "no Reply chunk"
+ * @enc: cursor
+ *
+ * RFC 8166, section 4.3. Context: Any context.
+ */
+void rpcrdma_enc_list_end(struct rpcrdma_enc *enc)
+{
+	enc_u32(enc, 0);
+}
+
+/**
+ * rpcrdma_enc_err_vers - write a whole RDMA_ERROR, ERR_VERS
+ * @enc: cursor, fresh
+ * @xid: rdma_xid of the message that is answered, host order
+ * @vers: version of the answer
+ * @credits: granted
+ * @low: lowest version spoken
+ * @high: highest version spoken
+ *
+ * RFC 8166, section 4.5.1. Context: Any context.
+ */
+void rpcrdma_enc_err_vers(struct rpcrdma_enc *enc, u32 xid, u32 vers,
+			  u32 credits, u32 low, u32 high)
+{
+	rpcrdma_enc_fixed(enc, xid, vers, credits, RPCRDMA_ERROR);
+	enc_u32(enc, RPCRDMA_ERR_VERS);
+	enc_u32(enc, low);
+	enc_u32(enc, high);
+}
+
+/**
+ * rpcrdma_enc_err_chunk - write a whole RDMA_ERROR, ERR_CHUNK
+ * @enc: cursor, fresh
+ * @xid: rdma_xid of the message that is answered, host order
+ * @vers: version of the answer
+ * @credits: granted
+ *
+ * RFC 8166, section 4.5.2. Context: Any context.
+ */
+void rpcrdma_enc_err_chunk(struct rpcrdma_enc *enc, u32 xid, u32 vers,
+			   u32 credits)
+{
+	rpcrdma_enc_fixed(enc, xid, vers, credits, RPCRDMA_ERROR);
+	enc_u32(enc, RPCRDMA_ERR_CHUNK);
+}
+
+/**
+ * rpcrdma_enc_chunk_result - give a Write chunk or the Reply chunk back
+ * @enc: cursor
+ * @chunk: as it was received
+ * @written: octets that were written into it, in order from its first segment
+ *
+ * Writes the whole item: the word 1, the count and every segment with handle
+ * and offset unchanged and the length that was used, which is zero for those
+ * not reached (RFC 8166, section 4.3.2). A Write list item and a Reply chunk
+ * look the same, so this serves both.
+ *
+ * More octets than the chunk has room for count as an overflow of the cursor:
+ * such a Reply must not leave.
+ *
+ * Context: Any context.
+ */
+void rpcrdma_enc_chunk_result(struct rpcrdma_enc *enc,
+			      const struct rpcrdma_chunk *chunk, u64 written)
+{
+	struct rpcrdma_segment seg;
+	u32 i;
+
+	if (written > chunk->bytes)
+		enc->overflow = true;
+	rpcrdma_enc_write_chunk(enc, chunk->segs);
+	for (i = 0; i < chunk->segs; i++) {
+		rpcrdma_chunk_segment(chunk, i, &seg);
+		seg.length = min_t(u64, seg.length, written);
+		written -= seg.length;
+		rpcrdma_enc_segment(enc, &seg);
+	}
+}
