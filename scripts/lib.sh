@@ -76,3 +76,27 @@ print_fact() {
 	*) kernel_release "$1" ;;
 	esac
 }
+
+# What uname -r says in the kernel these headers are of. Not the file
+# kernel.release: Debian's 6.1 has the upstream version in it.
+headers_release() {
+	[ -r "$1/include/generated/utsrelease.h" ] || return 1
+	sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' "$1/include/generated/utsrelease.h"
+}
+
+# checkpatch.pl and what it reads are in no headers package: taken out of the
+# source package once. Prints the directory.
+lint_tools() {
+	local ver dir
+	ver=$(dpkg-query -W -f '${Version}' linux-source-6.12 2>/dev/null) ||
+		die "linux-source-6.12 is not installed: run scripts/setup"
+	dir=$CACHE/lint/$ver
+	if [ ! -x "$dir/scripts/checkpatch.pl" ]; then
+		rm -rf "$dir" "$dir.new"
+		mkdir -p "$dir.new"
+		tar -C "$dir.new" --strip-components=1 --occurrence=1 -xf /usr/src/linux-source-6.12.tar.xz \
+			linux-source-6.12/scripts/{checkpatch.pl,const_structs.checkpatch,spelling.txt,kernel-doc} >&2
+		mv "$dir.new" "$dir"
+	fi
+	printf '%s/scripts\n' "$dir"
+}

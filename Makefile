@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# For people. The kernel's own build reads Kbuild, in build/<kernel release>/.
+
+ifeq ($(wildcard /lib/modules/$(shell uname -r)/build/Makefile),)
+KDIR ?= $(patsubst %/,%,$(dir $(lastword $(wildcard /lib/modules/*/build/Makefile))))
+else
+KDIR ?= /lib/modules/$(shell uname -r)/build
+endif
+
+# What was said on the command line (V=1, LLVM=1, CONFIG_RPCRDMA_KUNIT=y) goes
+# on to the kernel's build.
+BUILD = scripts/build "$(KDIR)/" $(MAKEOVERRIDES)
+
+.NOTPARALLEL:
+.PHONY: module modules-all install uninstall setup lint kunit fuzz check demo \
+	vm-shell clean help
+
+module:
+	@$(BUILD)
+
+modules-all: setup
+	@scripts/build 6.1
+	@scripts/build 6.12
+	@! scripts/setup --print debug >/dev/null 2>&1 || scripts/build debug
+
+install: module
+	@scripts/install "$(KDIR)"
+
+uninstall:
+	@scripts/install --remove "$(KDIR)"
+
+setup:
+	@scripts/setup
+
+lint: setup
+	@scripts/lint
+
+kunit: setup
+	@scripts/check kunit
+
+fuzz: setup
+	@scripts/check fuzz
+
+check: setup
+	@scripts/check
+
+demo: setup
+	@scripts/demo
+
+vm-shell: setup
+	@scripts/vm/shell
+
+clean:
+	rm -rf build
+
+help:
+	@sed -n 's/^#h //p' $(firstword $(MAKEFILE_LIST))
+
+#h Look at it (nothing is installed into the running system's kernel):
+#h   make demo          two virtual machines: one serves NFS/RDMA, one mounts it
+#h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
+#h   make check         everything that is tested, about an hour; ends with
+#h                      "N passed, N failed"
+#h   make vm-shell      a shell in a virtual machine with the module loaded
+#h
+#h Build and install:
+#h   make [KDIR=dir]    build/<kernel release>/rpcrdma.ko, for the running kernel
+#h                      or the headers in dir
+#h   make modules-all   for both of Debian 12's kernels
+#h   make install       into /lib/modules/<kernel release>/updates (as root);
+#h                      INSTALL_MOD_PATH or DESTDIR: below that directory
+#h   make uninstall     take it out again
+#h   make clean         remove build/
+#h
+#h Parts of make check:
+#h   make lint          compiler and sparse warnings, style, comments, layers
+#h   make kunit         KUnit suites in the debug kernel (KASAN, lockdep)
+#h   make fuzz          a minute of each fuzzer
+#h   make setup         install and download what the above need (they do it)
