@@ -14,6 +14,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/llist.h>
+#include <linux/mutex.h>
 #include <linux/ratelimit.h>
 #include <linux/seq_file.h>
 #include <linux/socket.h>
@@ -99,6 +100,8 @@ struct rpcrdma_ep_ops {
  * @inline_recv: most octets it will take in one Receive: size of each buffer
  * @send_poll: context of Send completions
  * @recv_poll: context of Receive completions
+ * @last_error: how the previous attempt to reach this peer ended; the same
+ *	error again is not logged again
  */
 struct rpcrdma_ep_attr {
 	const struct rpcrdma_ep_ops *ops;
@@ -110,6 +113,7 @@ struct rpcrdma_ep_attr {
 	u32 inline_recv;
 	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
+	int last_error;
 };
 
 /**
@@ -182,6 +186,7 @@ struct rpcrdma_send_marker {
  * @completed: slots known to be complete
  * @unsignalled: slots posted since the last signalled WR
  * @waiting: chains that found no slots, in order
+ * @broken: chains whose last WR was not posted: no completion will come
  * @markers: for batches
  */
 struct rpcrdma_sendq {
@@ -193,7 +198,7 @@ struct rpcrdma_sendq {
 	u64 completed;
 	u32 unsignalled;
 	struct list_head waiting;
-	struct list_head inflight;
+	struct list_head broken;
 	struct rpcrdma_send_marker markers[RPCRDMA_SEND_MARKERS];
 };
 
@@ -235,8 +240,11 @@ struct rpcrdma_recv {
  * @free: those not posted and not held by a side
  * @nr_free: how many are in @free
  * @batch: post when so many are free
- * @posting: 1 while somebody posts; keeps the refill single-threaded
+ * @lock: held while Receives are posted, so that none is after @open is false
  * @open: Receives may be posted
+ *
+ * The memory lives as long as the endpoint, because a side may still read a
+ * message when the connection is down; the mappings end with the connection.
  */
 struct rpcrdma_recvq {
 	struct rpcrdma_ep *ep;
@@ -245,7 +253,7 @@ struct rpcrdma_recvq {
 	struct llist_head free;
 	atomic_t nr_free;
 	u32 batch;
-	atomic_t posting;
+	spinlock_t lock;
 	bool open;
 };
 
@@ -285,6 +293,9 @@ struct rpcrdma_ep_counters {
  * @lock: protects @state and @error; taken with irqsave
  * @state: connection state
  * @error: the first error, negative errno; 0 after an orderly close
+ * @reason: the first error in words, NULL if it is nothing to log
+ * @last_error: see struct rpcrdma_ep_attr
+ * @setup_lock: held while somebody connects or accepts; the teardown takes it
  * @ops: the side's callbacks
  * @owner: the side's own
  * @responder: see struct rpcrdma_ep_attr
@@ -311,6 +322,7 @@ struct rpcrdma_ep_counters {
  * @error_cqe: completion entry of every unsignalled WR
  * @teardown: the one teardown
  * @cm_done: completed at each step of connecting
+ * @initiator_depth: RDMA Reads the peer lets us have in flight
  * @gone: completed when DEAD
  * @maps: DMA mappings made
  * @unmaps: and undone; equal at the end
@@ -328,6 +340,9 @@ struct rpcrdma_ep {
 	spinlock_t lock;
 	enum rpcrdma_ep_state state;
 	int error;
+	const char *reason;
+	int last_error;
+	struct mutex setup_lock;
 	const struct rpcrdma_ep_ops *ops;
 	void *owner;
 	bool responder;
@@ -357,6 +372,7 @@ struct rpcrdma_ep {
 
 	struct work_struct teardown;
 	struct completion cm_done;
+	u8 initiator_depth;
 	struct completion gone;
 
 	atomic_t maps;
@@ -383,6 +399,9 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 		     const struct rdma_cm_event *event);
 int rpcrdma_ep_accept(struct rpcrdma_ep *ep);
 void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err);
+void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err,
+			    const char *reason);
+void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc);
 void rpcrdma_ep_close(struct rpcrdma_ep *ep);
 void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep);
 bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
@@ -434,6 +453,7 @@ static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
 int rpcrdma_recvq_open(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_shut(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep);
 void rpcrdma_recv_put(struct rpcrdma_recv *recv);
 

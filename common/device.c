@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Our record of each RDMA device: which endpoints use it, and the protection
+ * domain that its Responder endpoints share. When the device is removed, every
+ * endpoint on it fails, and the removal waits until they have let go of it. It
+ * never waits for what sunrpc still refers to.
+ */
+
+#include <linux/slab.h>
+
+#include "rpcrdma/endpoint.h"
+
+/**
+ * struct rpcrdma_device - one RDMA device
+ * @device: the device
+ * @list: in rpcrdma_devices
+ * @eps: endpoints that use it
+ * @gone: being removed: no endpoint may join
+ * @idle: completed when it is @gone and the last endpoint has left
+ * @pd: shared by its Responder endpoints, NULL if there are none
+ * @pd_users: how many
+ */
+struct rpcrdma_device {
+	struct ib_device *device;
+	struct list_head list;
+	struct list_head eps;
+	bool gone;
+	struct completion idle;
+	struct ib_pd *pd;
+	unsigned int pd_users;
+};
+
+/* Protects the list and everything in struct rpcrdma_device */
+static DEFINE_MUTEX(rpcrdma_devices_lock);
+static LIST_HEAD(rpcrdma_devices);
+
+static int rpcrdma_device_add(struct ib_device *device);
+static void rpcrdma_device_remove(struct ib_device *device, void *data);
+
+static struct ib_client rpcrdma_ib_client = {
+	.name	= "rpcrdma",
+	.add	= rpcrdma_device_add,
+	.remove	= rpcrdma_device_remove,
+};
+
+static int rpcrdma_device_add(struct ib_device *device)
+{
+	struct rpcrdma_device *rdev;
+
+	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL);
+	if (!rdev)
+		return -ENOMEM;
+	rdev->device = device;
+	INIT_LIST_HEAD(&rdev->eps);
+	init_completion(&rdev->idle);
+	ib_set_client_data(device, &rpcrdma_ib_client, rdev);
+
+	mutex_lock(&rpcrdma_devices_lock);
+	list_add_tail(&rdev->list, &rpcrdma_devices);
+	mutex_unlock(&rpcrdma_devices_lock);
+	return 0;
+}
+
+static void rpcrdma_device_remove(struct ib_device *device, void *data)
+{
+	struct rpcrdma_device *rdev = data;
+	struct rpcrdma_ep *ep;
+
+	mutex_lock(&rpcrdma_devices_lock);
+	list_del(&rdev->list);
+	rdev->gone = true;
+	list_for_each_entry(ep, &rdev->eps, on_device)
+		rpcrdma_ep_fail_reason(ep, -ENODEV, "the device is removed");
+	if (list_empty(&rdev->eps))
+		complete(&rdev->idle);
+	mutex_unlock(&rpcrdma_devices_lock);
+
+	wait_for_completion(&rdev->idle);
+	WARN_ON_ONCE(rdev->pd);
+	kfree(rdev);
+}
+
+static struct rpcrdma_device *rpcrdma_device_find(struct ib_device *device)
+{
+	struct rpcrdma_device *rdev;
+
+	list_for_each_entry(rdev, &rpcrdma_devices, list)
+		if (rdev->device == device)
+			return rdev;
+	return NULL;
+}
+
+/**
+ * rpcrdma_device_attach - an endpoint starts to use a device
+ * @ep: endpoint
+ * @device: device that its CM id is bound to
+ *
+ * Until rpcrdma_device_detach() the device does not go away without the
+ * endpoint having failed first.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0, or -ENODEV when the device is being removed.
+ */
+int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device)
+{
+	struct rpcrdma_device *rdev;
+	int rc = -ENODEV;
+
+	mutex_lock(&rpcrdma_devices_lock);
+	rdev = rpcrdma_device_find(device);
+	if (rdev) {
+		list_add_tail(&ep->on_device, &rdev->eps);
+		ep->rdev = rdev;
+		ep->device = device;
+		strscpy(ep->dev_name, device->name, sizeof(ep->dev_name));
+		rc = 0;
+	}
+	mutex_unlock(&rpcrdma_devices_lock);
+	return rc;
+}
+
+/**
+ * rpcrdma_device_detach - an endpoint has let go of its device
+ * @ep: endpoint; nothing happens when it is not attached
+ *
+ * Context: process, may sleep. All verbs objects of @ep are destroyed, its CM
+ * id excepted, which the RDMA CM itself looks after.
+ */
+void rpcrdma_device_detach(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_device *rdev = ep->rdev;
+
+	if (!rdev)
+		return;
+	mutex_lock(&rpcrdma_devices_lock);
+	list_del_init(&ep->on_device);
+	ep->rdev = NULL;
+	ep->device = NULL;
+	if (rdev->gone && list_empty(&rdev->eps))
+		complete(&rdev->idle);
+	mutex_unlock(&rpcrdma_devices_lock);
+}
+
+/**
+ * rpcrdma_device_pd_get - a protection domain for an endpoint
+ * @ep: attached endpoint
+ *
+ * A Requester exposes memory and has one of its own, so that no other
+ * connection's peer can reach it. A Responder exposes none and shares that of
+ * the device.
+ *
+ * Context: process, may sleep. rpcrdma_device_pd_put() releases it.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_device *rdev = ep->rdev;
+	struct ib_pd *pd;
+
+	if (!ep->responder) {
+		pd = ib_alloc_pd(ep->device, 0);
+		if (IS_ERR(pd))
+			return PTR_ERR(pd);
+		ep->pd = pd;
+		return 0;
+	}
+
+	mutex_lock(&rpcrdma_devices_lock);
+	pd = rdev->pd;
+	if (!pd)
+		pd = ib_alloc_pd(ep->device, 0);
+	if (!IS_ERR(pd)) {
+		rdev->pd = pd;
+		rdev->pd_users++;
+		ep->pd = pd;
+	}
+	mutex_unlock(&rpcrdma_devices_lock);
+	return PTR_ERR_OR_ZERO(pd);
+}
+
+/**
+ * rpcrdma_device_pd_put - undo rpcrdma_device_pd_get()
+ * @ep: endpoint; nothing happens when it has no protection domain
+ *
+ * Context: process, may sleep.
+ */
+void rpcrdma_device_pd_put(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_device *rdev = ep->rdev;
+
+	if (!ep->pd)
+		return;
+	if (!ep->responder) {
+		ib_dealloc_pd(ep->pd);
+		ep->pd = NULL;
+		return;
+	}
+	mutex_lock(&rpcrdma_devices_lock);
+	if (!--rdev->pd_users) {
+		ib_dealloc_pd(rdev->pd);
+		rdev->pd = NULL;
+	}
+	mutex_unlock(&rpcrdma_devices_lock);
+	ep->pd = NULL;
+}
+
+/**
+ * rpcrdma_device_init - learn of devices
+ *
+ * Context: module init.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rpcrdma_device_init(void)
+{
+	return ib_register_client(&rpcrdma_ib_client);
+}
+
+/**
+ * rpcrdma_device_exit - forget all devices
+ *
+ * Context: module exit; no endpoint is left.
+ */
+void rpcrdma_device_exit(void)
+{
+	ib_unregister_client(&rpcrdma_ib_client);
+}

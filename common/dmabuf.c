@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory that the device reads or writes: linear buffers that stay mapped,
+ * pages that are mapped for one Send, scatterlists that are mapped for one MR.
+ * The only calls of ib_dma_*. Each mapping is counted, because rxe has no DMA
+ * device that would miss one: the counts are equal at the end of a connection.
+ */
+
+#include <linux/slab.h>
+
+#include "rpcrdma/endpoint.h"
+
+/**
+ * rpcrdma_dmabuf_alloc - allocate linear memory, not mapped yet
+ * @buf: to be filled in
+ * @size: octets
+ * @dir: how the device will use it
+ * @gfp: how to allocate
+ *
+ * Context: as @gfp allows.
+ *
+ * Return: 0 and the caller owns the memory, or -ENOMEM.
+ */
+int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
+			 enum dma_data_direction dir, gfp_t gfp)
+{
+	buf->data = kmalloc(size, gfp);
+	if (!buf->data)
+		return -ENOMEM;
+	buf->size = size;
+	buf->dir = dir;
+	buf->ep = NULL;
+	buf->addr = 0;
+	return 0;
+}
+
+/**
+ * rpcrdma_dmabuf_free - unmap and free
+ * @buf: buffer, possibly never allocated (all zeroes)
+ *
+ * Context: any.
+ */
+void rpcrdma_dmabuf_free(struct rpcrdma_dmabuf *buf)
+{
+	rpcrdma_dmabuf_unmap(buf);
+	kfree(buf->data);
+	buf->data = NULL;
+}
+
+/**
+ * rpcrdma_dmabuf_map - map a buffer for an endpoint's device
+ * @ep: endpoint; its device is known
+ * @buf: buffer; nothing happens when it is mapped for @ep already
+ *
+ * Context: any. The caller sees to it that @buf is not mapped for another
+ * endpoint, and is unmapped in rpcrdma_ep_ops.release at the latest.
+ *
+ * Return: 0 or -EIO.
+ */
+int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf)
+{
+	if (buf->ep == ep)
+		return 0;
+	if (WARN_ON_ONCE(buf->ep))
+		return -EIO;
+	buf->addr = ib_dma_map_single(ep->device, buf->data, buf->size,
+				      buf->dir);
+	if (ib_dma_mapping_error(ep->device, buf->addr))
+		return -EIO;
+	buf->ep = ep;
+	atomic_inc(&ep->maps);
+	return 0;
+}
+
+/**
+ * rpcrdma_dmabuf_unmap - undo rpcrdma_dmabuf_map()
+ * @buf: buffer; nothing happens when it is not mapped
+ *
+ * Context: any. The device no longer uses it.
+ */
+void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf)
+{
+	struct rpcrdma_ep *ep = buf->ep;
+
+	if (!ep)
+		return;
+	ib_dma_unmap_single(ep->device, buf->addr, buf->size, buf->dir);
+	buf->ep = NULL;
+	atomic_inc(&ep->unmaps);
+}
+
+/**
+ * rpcrdma_dmabuf_sync_for_device - the CPU has written, the device will read
+ * @buf: mapped buffer
+ * @offset: first octet
+ * @len: octets
+ *
+ * Context: any.
+ */
+void rpcrdma_dmabuf_sync_for_device(struct rpcrdma_dmabuf *buf, u32 offset,
+				    u32 len)
+{
+	ib_dma_sync_single_for_device(buf->ep->device, buf->addr + offset, len,
+				      buf->dir);
+}
+
+/**
+ * rpcrdma_dmabuf_sync_for_cpu - the device has written, the CPU will read
+ * @buf: mapped buffer
+ * @offset: first octet
+ * @len: octets
+ *
+ * Context: any.
+ */
+void rpcrdma_dmabuf_sync_for_cpu(struct rpcrdma_dmabuf *buf, u32 offset,
+				 u32 len)
+{
+	ib_dma_sync_single_for_cpu(buf->ep->device, buf->addr + offset, len,
+				   buf->dir);
+}
+
+/**
+ * rpcrdma_dmabuf_sge - describe a range of a mapped buffer
+ * @buf: mapped buffer
+ * @sge: to be filled in
+ * @offset: first octet
+ * @len: octets
+ *
+ * Context: any.
+ */
+void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf, struct ib_sge *sge,
+			u32 offset, u32 len)
+{
+	sge->addr = buf->addr + offset;
+	sge->length = len;
+	sge->lkey = buf->ep->pd->local_dma_lkey;
+}
+
+/**
+ * rpcrdma_map_page - map a range of a page and describe it
+ * @ep: endpoint
+ * @sge: to be filled in; keep it for rpcrdma_unmap_page()
+ * @page: page
+ * @offset: first octet in it
+ * @len: octets
+ * @dir: how the device will use it
+ *
+ * Context: any. The caller keeps the page until it is unmapped.
+ *
+ * Return: 0 or -EIO.
+ */
+int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
+		     struct page *page, u32 offset, u32 len,
+		     enum dma_data_direction dir)
+{
+	u64 addr = ib_dma_map_page(ep->device, page, offset, len, dir);
+
+	if (ib_dma_mapping_error(ep->device, addr))
+		return -EIO;
+	sge->addr = addr;
+	sge->length = len;
+	sge->lkey = ep->pd->local_dma_lkey;
+	atomic_inc(&ep->maps);
+	return 0;
+}
+
+/**
+ * rpcrdma_unmap_page - undo rpcrdma_map_page()
+ * @ep: endpoint
+ * @sge: what rpcrdma_map_page() filled in
+ * @dir: the same direction
+ *
+ * Context: any. The device no longer uses it.
+ */
+void rpcrdma_unmap_page(struct rpcrdma_ep *ep, const struct ib_sge *sge,
+			enum dma_data_direction dir)
+{
+	ib_dma_unmap_page(ep->device, sge->addr, sge->length, dir);
+	atomic_inc(&ep->unmaps);
+}
+
+/**
+ * rpcrdma_map_sg - map a scatterlist for registration
+ * @ep: endpoint
+ * @sgl: scatterlist
+ * @nents: entries
+ * @dir: how the device will use it
+ *
+ * Context: any.
+ *
+ * Return: number of mapped entries, 0 on failure.
+ */
+int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
+		   unsigned int nents, enum dma_data_direction dir)
+{
+	int mapped = ib_dma_map_sg(ep->device, sgl, nents, dir);
+
+	if (mapped > 0)
+		atomic_inc(&ep->maps);
+	return max(mapped, 0);
+}
+
+/**
+ * rpcrdma_unmap_sg - undo rpcrdma_map_sg()
+ * @ep: endpoint
+ * @sgl: the same scatterlist
+ * @nents: the number of entries given to rpcrdma_map_sg()
+ * @dir: the same direction
+ *
+ * Context: any. The MR is invalid.
+ */
+void rpcrdma_unmap_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
+		      unsigned int nents, enum dma_data_direction dir)
+{
+	ib_dma_unmap_sg(ep->device, sgl, nents, dir);
+	atomic_inc(&ep->unmaps);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Order of init and exit.
+ */
+
+#include <linux/module.h>
+
+#include "rpcrdma/endpoint.h"
+#include "rpcrdma/sides.h"
+
+#define CREATE_TRACE_POINTS
+#include "rpcrdma/trace.h"
+
+static int __init rpcrdma_module_init(void)
+{
+	int rc;
+
+	rc = rpcrdma_ep_init();
+	if (rc)
+		return rc;
+	rc = rpcrdma_status_init();
+	if (rc)
+		goto out_ep;
+	rc = rpcrdma_device_init();
+	if (rc)
+		goto out_status;
+	rc = svc_rdma_init();
+	if (rc)
+		goto out_device;
+	rc = xprt_rdma_init();
+	if (rc)
+		goto out_svc;
+	return 0;
+
+out_svc:
+	svc_rdma_exit();
+out_device:
+	rpcrdma_device_exit();
+out_status:
+	rpcrdma_status_exit();
+out_ep:
+	rpcrdma_ep_exit();
+	return rc;
+}
+
+static void __exit rpcrdma_module_exit(void)
+{
+	xprt_rdma_exit();
+	svc_rdma_exit();
+	/* Teardowns in progress end here, before the device record goes */
+	rpcrdma_ep_exit();
+	rpcrdma_device_exit();
+	rpcrdma_status_exit();
+}
+
+module_init(rpcrdma_module_init);
+module_exit(rpcrdma_module_exit);
+
+MODULE_DESCRIPTION("RPC-over-RDMA transport, client and server");
+MODULE_LICENSE("Dual BSD/GPL");
+/* sunrpc asks for svc<name>, older set-ups for xprtrdma, rpc<netid> for IPv6 */
+MODULE_ALIAS("svcrdma");
+MODULE_ALIAS("xprtrdma");
+MODULE_ALIAS("rpcrdma6");

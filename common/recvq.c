@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Receive buffers: one array per connection, each buffer posted, held by a
+ * side, or free. The only call of ib_post_recv. A refill allocates nothing.
+ */
+
+#include <linux/slab.h>
+
+#include "rpcrdma/endpoint.h"
+#include "rpcrdma/trace.h"
+
+static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc);
+
+static void rpcrdma_recv_free(struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_recvq *rq = recv->recvq;
+
+	llist_add(&recv->free, &rq->free);
+	atomic_inc(&rq->nr_free);
+}
+
+/* Links the free Receives; returns the first WR */
+static struct ib_recv_wr *rpcrdma_recvq_take(struct rpcrdma_recvq *rq)
+{
+	struct llist_node *node = llist_del_all(&rq->free);
+	struct rpcrdma_recv *recv, *next;
+	struct ib_recv_wr *first = NULL;
+	int n = 0;
+
+	llist_for_each_entry_safe(recv, next, node, free) {
+		recv->wr.next = first;
+		first = &recv->wr;
+		n++;
+	}
+	atomic_sub(n, &rq->nr_free);
+	return first;
+}
+
+/* Context: process or softirq */
+static int rpcrdma_recvq_post(struct rpcrdma_recvq *rq)
+{
+	const struct ib_recv_wr *bad_wr = NULL;
+	struct ib_recv_wr *first;
+	int rc = 0;
+
+	spin_lock_bh(&rq->lock);
+	if (rq->open) {
+		first = rpcrdma_recvq_take(rq);
+		if (first)
+			rc = ib_post_recv(rq->ep->qp, first, &bad_wr);
+	}
+	spin_unlock_bh(&rq->lock);
+	if (likely(!rc))
+		return 0;
+
+	/* The connection ends here; the buffers are freed with the array */
+	rpcrdma_ep_fail_reason(rq->ep, rc, "posting a Receive failed");
+	return rc;
+}
+
+static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_recv *recv =
+		container_of(wc->wr_cqe, struct rpcrdma_recv, cqe);
+	struct rpcrdma_ep *ep = wc->qp->qp_context;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		rpcrdma_ep_fail_wc(ep, wc);
+		rpcrdma_recv_free(recv);
+		return;
+	}
+	recv->ep = ep;
+	recv->len = wc->byte_len;
+	recv->invalidated = wc->wc_flags & IB_WC_WITH_INVALIDATE;
+	recv->inv_rkey = recv->invalidated ? wc->ex.invalidate_rkey : 0;
+	ep->count.recvs++;
+	ep->count.recv_octets += recv->len;
+	ep->count.remote_invs += recv->invalidated;
+	rpcrdma_dmabuf_sync_for_cpu(&recv->buf, 0, recv->len);
+	trace_rpcrdma_recv(ep, recv);
+	ep->ops->received(ep, recv);
+}
+
+static int rpcrdma_recv_init(struct rpcrdma_recvq *rq,
+			     struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_ep *ep = rq->ep;
+	int rc;
+
+	recv->recvq = rq;
+	recv->cqe.done = rpcrdma_recv_wc;
+	INIT_LIST_HEAD(&recv->list);
+	rc = rpcrdma_dmabuf_alloc(&recv->buf, ep->local.recv_size,
+				  DMA_FROM_DEVICE, GFP_KERNEL);
+	if (rc)
+		return rc;
+	rc = rpcrdma_dmabuf_map(ep, &recv->buf);
+	if (rc)
+		return rc;
+	rpcrdma_dmabuf_sge(&recv->buf, &recv->sge, 0, recv->buf.size);
+	recv->wr.wr_cqe = &recv->cqe;
+	recv->wr.sg_list = &recv->sge;
+	recv->wr.num_sge = 1;
+	rpcrdma_recv_free(recv);
+	return 0;
+}
+
+/**
+ * rpcrdma_recvq_create - allocate and map the Receive buffers
+ * @ep: endpoint whose sizes are planned and whose PD exists
+ *
+ * Context: process, may sleep. What was allocated before an error is freed by
+ * rpcrdma_recvq_destroy() with the endpoint.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_recvq *rq;
+	u32 i;
+	int rc;
+
+	rq = kzalloc(sizeof(*rq), GFP_KERNEL);
+	if (!rq)
+		return -ENOMEM;
+	ep->recvq = rq;
+	rq->ep = ep;
+	rq->batch = max_t(u32, ep->want.recv_batch, 1);
+	init_llist_head(&rq->free);
+	spin_lock_init(&rq->lock);
+	rq->recvs = kvcalloc(ep->sizes.recvs, sizeof(*rq->recvs), GFP_KERNEL);
+	if (!rq->recvs)
+		return -ENOMEM;
+	rq->count = ep->sizes.recvs;
+	for (i = 0; i < rq->count; i++) {
+		rc = rpcrdma_recv_init(rq, &rq->recvs[i]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/**
+ * rpcrdma_recvq_open - post all Receives
+ * @ep: endpoint whose QP exists
+ *
+ * Context: process.
+ *
+ * Return: 0 or what ib_post_recv said.
+ */
+int rpcrdma_recvq_open(struct rpcrdma_ep *ep)
+{
+	ep->recvq->open = true;
+	return rpcrdma_recvq_post(ep->recvq);
+}
+
+/**
+ * rpcrdma_recvq_shut - no Receive is posted any more
+ * @ep: endpoint, possibly without Receive buffers
+ *
+ * Context: process. On return no thread is within ib_post_recv and none will
+ * enter, so that the drain comes last.
+ */
+void rpcrdma_recvq_shut(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_recvq *rq = ep->recvq;
+
+	if (!rq)
+		return;
+	spin_lock_bh(&rq->lock);
+	rq->open = false;
+	spin_unlock_bh(&rq->lock);
+}
+
+/**
+ * rpcrdma_recvq_unmap - end the DMA mappings, keep the memory
+ * @ep: endpoint whose Receive Queue is drained
+ *
+ * Context: process. A side may go on reading a message that it holds.
+ */
+void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_recvq *rq = ep->recvq;
+	u32 i;
+
+	for (i = 0; rq && i < rq->count; i++)
+		rpcrdma_dmabuf_unmap(&rq->recvs[i].buf);
+}
+
+/**
+ * rpcrdma_recvq_destroy - free the Receive buffers
+ * @ep: endpoint that nobody refers to any more
+ *
+ * Context: any.
+ */
+void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_recvq *rq = ep->recvq;
+	u32 i;
+
+	if (!rq)
+		return;
+	for (i = 0; i < rq->count; i++)
+		rpcrdma_dmabuf_free(&rq->recvs[i].buf);
+	kvfree(rq->recvs);
+	kfree(rq);
+	ep->recvq = NULL;
+}
+
+/**
+ * rpcrdma_recv_put - a side is done with a message
+ * @recv: what rpcrdma_ep_ops.received was given
+ *
+ * The buffer is posted again, alone or with others. The caller held a
+ * reference on the endpoint for as long as it held @recv outside of
+ * rpcrdma_ep_ops.received.
+ *
+ * Context: process or softirq; does not sleep and allocates nothing.
+ */
+void rpcrdma_recv_put(struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_recvq *rq = recv->recvq;
+
+	rpcrdma_recv_free(recv);
+	if (atomic_read(&rq->nr_free) >= rq->batch)
+		rpcrdma_recvq_post(rq);
+}

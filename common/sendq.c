@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The Send Queue: who may post, in which order, and when a slot is free again.
+ * The only call of ib_post_send.
+ *
+ * Slots are counted as positions in a stream: @posted is where the stream
+ * ends, @completed is how far completions are known to have come. A Send Queue
+ * completes in order, so one signalled WR speaks for all before it. At most
+ * @batch slots at the end of the stream are not covered by a signalled WR;
+ * a chain of depth - batch slots therefore always gets its turn.
+ *
+ * A chain that finds no room waits in a list and is posted, in order, by the
+ * completion that makes room. Nobody sleeps for it. When the connection goes
+ * down, rpcrdma_sendq_sweep() hands every chain back to its owner.
+ */
+
+#include "rpcrdma/endpoint.h"
+#include "rpcrdma/trace.h"
+
+static void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc);
+static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc);
+
+static void rpcrdma_count_wrs(struct rpcrdma_ep_counters *count,
+			      const struct ib_send_wr *wr)
+{
+	for (; wr; wr = wr->next) {
+		switch (wr->opcode) {
+		case IB_WR_SEND:
+			count->sends++;
+			break;
+		case IB_WR_SEND_WITH_INV:
+			count->sends_inv++;
+			break;
+		case IB_WR_RDMA_READ:
+		case IB_WR_RDMA_READ_WITH_INV:
+			count->reads++;
+			break;
+		case IB_WR_RDMA_WRITE:
+			count->writes++;
+			break;
+		case IB_WR_REG_MR:
+			count->reg_mrs++;
+			break;
+		case IB_WR_LOCAL_INV:
+			count->local_invs++;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* A WR that ends a batch nobody waits for gets a completion of the queue's own */
+static bool rpcrdma_marker_take(struct rpcrdma_sendq *sq,
+				struct rpcrdma_chain *chain)
+{
+	struct rpcrdma_send_marker *marker;
+	int i;
+
+	for (i = 0; i < RPCRDMA_SEND_MARKERS; i++) {
+		marker = &sq->markers[i];
+		if (marker->busy)
+			continue;
+		marker->busy = true;
+		marker->seq = chain->seq;
+		chain->last->wr_cqe = &marker->cqe;
+		chain->last->send_flags |= IB_SEND_SIGNALED;
+		return true;
+	}
+	/* Unreachable: a marker is taken at most every depth / 4 slots */
+	WARN_ON_ONCE(1);
+	return false;
+}
+
+static void rpcrdma_chain_signal(struct rpcrdma_sendq *sq,
+				 struct rpcrdma_chain *chain)
+{
+	struct ib_send_wr *last = chain->last;
+
+	if (chain->done) {
+		last->wr_cqe = &chain->cqe;
+		last->send_flags |= IB_SEND_SIGNALED;
+		sq->unsignalled = 0;
+		return;
+	}
+	last->send_flags &= ~IB_SEND_SIGNALED;
+	sq->unsignalled += chain->slots;
+	if (sq->unsignalled >= sq->batch && rpcrdma_marker_take(sq, chain))
+		sq->unsignalled = 0;
+}
+
+/* Called with sq->lock: the order of posts is the order of @seq */
+static void rpcrdma_chain_post(struct rpcrdma_ep *ep,
+			       struct rpcrdma_chain *chain)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+	const struct ib_send_wr *bad_wr;
+	int rc;
+
+	sq->posted += chain->slots;
+	chain->seq = sq->posted;
+	rpcrdma_chain_signal(sq, chain);
+	rpcrdma_count_wrs(&ep->count, chain->first);
+	ep->count.doorbells++;
+	trace_rpcrdma_post(ep, chain);
+
+	rc = ib_post_send(ep->qp, chain->first, &bad_wr);
+	if (likely(!rc))
+		return;
+
+	/*
+	 * What precedes @bad_wr was posted and may be in progress, so the
+	 * chain stays the queue's until the drain. The last WR never was
+	 * posted: the sweep tells the owner.
+	 */
+	sq->open = false;
+	list_add_tail(&chain->list, &sq->broken);
+	rpcrdma_ep_fail_reason(ep, rc, "posting to the Send Queue failed");
+}
+
+static bool rpcrdma_sendq_has_room(const struct rpcrdma_sendq *sq, u32 slots)
+{
+	return sq->posted - sq->completed + slots <= sq->depth;
+}
+
+/* Called with sq->lock */
+static void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+	struct rpcrdma_chain *chain;
+
+	while (sq->open) {
+		chain = list_first_entry_or_null(&sq->waiting,
+						 struct rpcrdma_chain, list);
+		if (!chain || !rpcrdma_sendq_has_room(sq, chain->slots))
+			return;
+		list_del_init(&chain->list);
+		rpcrdma_chain_post(ep, chain);
+	}
+}
+
+static void rpcrdma_sendq_complete(struct rpcrdma_ep *ep, u64 seq)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+
+	spin_lock_bh(&sq->lock);
+	if (seq > sq->completed)
+		sq->completed = seq;
+	rpcrdma_sendq_serve(ep);
+	spin_unlock_bh(&sq->lock);
+}
+
+static void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_chain *chain =
+		container_of(wc->wr_cqe, struct rpcrdma_chain, cqe);
+	struct rpcrdma_ep *ep = chain->ep;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS))
+		rpcrdma_ep_fail_wc(ep, wc);
+	rpcrdma_sendq_complete(ep, chain->seq);
+	chain->done(chain, wc->status);
+}
+
+static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rpcrdma_send_marker *marker =
+		container_of(wc->wr_cqe, struct rpcrdma_send_marker, cqe);
+	struct rpcrdma_ep *ep = wc->qp->qp_context;
+	u64 seq = marker->seq;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS))
+		rpcrdma_ep_fail_wc(ep, wc);
+	spin_lock_bh(&ep->sendq.lock);
+	marker->busy = false;
+	spin_unlock_bh(&ep->sendq.lock);
+	rpcrdma_sendq_complete(ep, seq);
+}
+
+/**
+ * rpcrdma_sendq_init - make the accounting fit the queue pair
+ * @ep: endpoint whose sizes are planned
+ *
+ * Context: process, before the QP is used.
+ */
+void rpcrdma_sendq_init(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+	int i;
+
+	spin_lock_init(&sq->lock);
+	INIT_LIST_HEAD(&sq->waiting);
+	INIT_LIST_HEAD(&sq->broken);
+	/* One slot is the drain's */
+	sq->depth = ep->sizes.sq_depth ? ep->sizes.sq_depth - 1 : 0;
+	sq->batch = max_t(u32, sq->depth / 4, 1);
+	for (i = 0; i < RPCRDMA_SEND_MARKERS; i++)
+		sq->markers[i].cqe.done = rpcrdma_marker_wc;
+}
+
+/**
+ * rpcrdma_sendq_open - chains may be posted from now on
+ * @ep: endpoint whose QP is ready to send
+ *
+ * Context: process.
+ */
+void rpcrdma_sendq_open(struct rpcrdma_ep *ep)
+{
+	spin_lock_bh(&ep->sendq.lock);
+	ep->sendq.open = true;
+	spin_unlock_bh(&ep->sendq.lock);
+}
+
+/**
+ * rpcrdma_sendq_shut - no chain is posted any more
+ * @ep: endpoint
+ *
+ * Context: process. On return no thread is within ib_post_send and none will
+ * enter, so that the drain comes last.
+ */
+void rpcrdma_sendq_shut(struct rpcrdma_ep *ep)
+{
+	spin_lock_bh(&ep->sendq.lock);
+	ep->sendq.open = false;
+	spin_unlock_bh(&ep->sendq.lock);
+}
+
+/**
+ * rpcrdma_sendq_sweep - give back every chain that no completion will
+ * @ep: endpoint whose Send Queue is shut and drained
+ *
+ * Context: process. Calls chain->done with IB_WC_WR_FLUSH_ERR.
+ */
+void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+	struct rpcrdma_chain *chain, *next;
+	LIST_HEAD(sweep);
+
+	spin_lock_bh(&sq->lock);
+	list_splice_init(&sq->broken, &sweep);
+	list_splice_tail_init(&sq->waiting, &sweep);
+	spin_unlock_bh(&sq->lock);
+
+	list_for_each_entry_safe(chain, next, &sweep, list) {
+		list_del_init(&chain->list);
+		if (chain->done)
+			chain->done(chain, IB_WC_WR_FLUSH_ERR);
+	}
+}
+
+/**
+ * rpcrdma_chain_init - start an empty chain
+ * @chain: to be filled in
+ * @done: see struct rpcrdma_chain
+ *
+ * Context: any.
+ */
+void rpcrdma_chain_init(struct rpcrdma_chain *chain,
+			void (*done)(struct rpcrdma_chain *chain,
+				     enum ib_wc_status status))
+{
+	chain->cqe.done = rpcrdma_chain_wc;
+	INIT_LIST_HEAD(&chain->list);
+	chain->ep = NULL;
+	chain->first = NULL;
+	chain->last = NULL;
+	chain->slots = 0;
+	chain->done = done;
+}
+
+/**
+ * rpcrdma_chain_append - add WRs to the end of a chain
+ * @ep: endpoint it will be posted to
+ * @chain: chain
+ * @first: WRs linked by their next pointers
+ *
+ * Gives every WR the endpoint's error cqe: ib_core drops a failed completion
+ * that has none, and a bad rkey would show only as a flushed Send.
+ *
+ * Context: any. The WRs stay the caller's and must live until the chain is
+ * given back.
+ */
+void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
+			  struct ib_send_wr *first)
+{
+	struct ib_send_wr *wr;
+
+	if (!first)
+		return;
+	if (chain->last)
+		chain->last->next = first;
+	else
+		chain->first = first;
+	for (wr = first; wr; wr = wr->next) {
+		wr->wr_cqe = &ep->error_cqe;
+		chain->last = wr;
+		chain->slots++;
+	}
+}
+
+/**
+ * rpcrdma_sendq_post - post a chain with one doorbell, or queue it
+ * @ep: endpoint
+ * @chain: at least one WR
+ *
+ * Context: process or softirq; does not sleep. On success the chain belongs
+ * to the queue: see struct rpcrdma_chain for when it is the owner's again. On
+ * error it was never posted and stays the caller's.
+ *
+ * Return: 0; -ENOTCONN when the connection is not established or going down;
+ * -EMSGSIZE when it is longer than rpcrdma_sendq_max_chain().
+ */
+int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+	int rc = 0;
+
+	if (chain->slots > rpcrdma_sendq_max_chain(ep))
+		return -EMSGSIZE;
+	chain->ep = ep;
+	spin_lock_bh(&sq->lock);
+	if (!sq->open) {
+		rc = -ENOTCONN;
+	} else if (list_empty(&sq->waiting) &&
+		   rpcrdma_sendq_has_room(sq, chain->slots)) {
+		rpcrdma_chain_post(ep, chain);
+	} else {
+		ep->count.sendq_waits++;
+		list_add_tail(&chain->list, &sq->waiting);
+	}
+	spin_unlock_bh(&sq->lock);
+	return rc;
+}
+
+/**
+ * rpcrdma_sendq_cancel - take back a chain that still waits for slots
+ * @ep: endpoint
+ * @chain: chain given to rpcrdma_sendq_post()
+ *
+ * Context: process or softirq; does not sleep.
+ *
+ * Return: true when it was waiting and is the caller's again; its @done will
+ * not be called.
+ */
+bool rpcrdma_sendq_cancel(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+	struct rpcrdma_chain *pos;
+	bool found = false;
+
+	spin_lock_bh(&sq->lock);
+	list_for_each_entry(pos, &sq->waiting, list) {
+		if (pos == chain) {
+			list_del_init(&chain->list);
+			found = true;
+			break;
+		}
+	}
+	spin_unlock_bh(&sq->lock);
+	return found;
+}
