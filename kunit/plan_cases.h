@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Tables for the suite of common/plan.c: extents of messages, queue sizes.
+ */
+#ifndef RPCRDMA_KUNIT_PLAN_CASES_H
+#define RPCRDMA_KUNIT_PLAN_CASES_H
+
+#include "frames.h"
+#include "rpcrdma/plan.h"
+
+/**
+ * struct tile_case - a frame and the extents of its message
+ * @name: of the case
+ * @len: octets of @frame
+ * @frame: words in host order
+ * @extents: how many
+ * @want: the extents
+ */
+struct tile_case {
+	const char		*name;
+	u32			len;
+	u32			frame[FRAME_WORDS];
+	u32			extents;
+	struct rpcrdma_extent	want[8];
+};
+
+static const struct tile_case tile_cases[] = {
+	{ "inline only", 44,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  1, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 16, 28, {} }, } },
+	{ "inline only, odd length", 41,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  1, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 13, 28, {} }, } },
+	{ "chunk in the middle", 68,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    1, 8, 0xa1, 100, 0, 0x1000,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  3, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 8, 52, {} },
+	    { RPCRDMA_EXTENT_READ, true, 8, 100, 0, { 0xa1, 100, 0x1000 } },
+	    { RPCRDMA_EXTENT_INLINE, false, 108, 8, 60, {} }, } },
+	{ "chunk at the end", 68,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    1, 16, 0xa1, 100, 0, 0x1000,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  2, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 16, 52, {} },
+	    { RPCRDMA_EXTENT_READ, true, 16, 100, 0, { 0xa1, 100, 0x1000 } }, } },
+	{ "chunk with a pad of 3", 68,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    1, 8, 0xa1, 97, 0, 0x1000,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  4, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 8, 52, {} },
+	    { RPCRDMA_EXTENT_READ, true, 8, 97, 0, { 0xa1, 97, 0x1000 } },
+	    { RPCRDMA_EXTENT_PAD, false, 105, 3, 0, {} },
+	    { RPCRDMA_EXTENT_INLINE, false, 108, 8, 60, {} }, } },
+	{ "chunk with a pad of 1, at the end", 68,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    1, 16, 0xa1, 3, 0, 0x1000,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  3, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 16, 52, {} },
+	    { RPCRDMA_EXTENT_READ, true, 16, 3, 0, { 0xa1, 3, 0x1000 } },
+	    { RPCRDMA_EXTENT_PAD, false, 19, 1, 0, {} }, } },
+	{ "chunk of two segments, pad after the second", 92,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    1, 8, 0xa1, 5, 0, 0x1000,
+	    1, 8, 0xa2, 6, 0, 0x2000,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  5, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 8, 76, {} },
+	    { RPCRDMA_EXTENT_READ, true, 8, 5, 0, { 0xa1, 5, 0x1000 } },
+	    { RPCRDMA_EXTENT_READ, true, 13, 6, 0, { 0xa2, 6, 0x2000 } },
+	    { RPCRDMA_EXTENT_PAD, false, 19, 1, 0, {} },
+	    { RPCRDMA_EXTENT_INLINE, false, 20, 8, 84, {} }, } },
+	{ "empty segments first, between and last", 116,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    1, 8, 0xa1, 0, 0, 0x1000,
+	    1, 8, 0xa2, 5, 0, 0x1000,
+	    1, 8, 0xa3, 0, 0, 0x1000,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  4, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 8, 100, {} },
+	    { RPCRDMA_EXTENT_READ, true, 8, 5, 0, { 0xa2, 5, 0x1000 } },
+	    { RPCRDMA_EXTENT_PAD, false, 13, 3, 0, {} },
+	    { RPCRDMA_EXTENT_INLINE, false, 16, 8, 108, {} }, } },
+	{ "two chunks, octets between", 92,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    1, 8, 0xa1, 5, 0, 0x1000,
+	    1, 20, 0xa2, 4, 0, 0x1000,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  6, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 8, 76, {} },
+	    { RPCRDMA_EXTENT_READ, true, 8, 5, 0, { 0xa1, 5, 0x1000 } },
+	    { RPCRDMA_EXTENT_PAD, false, 13, 3, 0, {} },
+	    { RPCRDMA_EXTENT_INLINE, false, 16, 4, 84, {} },
+	    { RPCRDMA_EXTENT_READ, true, 20, 4, 0, { 0xa2, 4, 0x1000 } },
+	    { RPCRDMA_EXTENT_INLINE, false, 24, 4, 88, {} }, } },
+	{ "two chunks, adjacent", 92,
+	  { XID, 1, 32, RPCRDMA_MSG,
+	    1, 8, 0xa1, 5, 0, 0x1000,
+	    1, 16, 0xa2, 4, 0, 0x1000,
+	    0, 0, 0,
+	    XID, 0, 3, 4 },
+	  5, {
+	    { RPCRDMA_EXTENT_INLINE, false, 0, 8, 76, {} },
+	    { RPCRDMA_EXTENT_READ, true, 8, 5, 0, { 0xa1, 5, 0x1000 } },
+	    { RPCRDMA_EXTENT_PAD, false, 13, 3, 0, {} },
+	    { RPCRDMA_EXTENT_READ, true, 16, 4, 0, { 0xa2, 4, 0x1000 } },
+	    { RPCRDMA_EXTENT_INLINE, false, 20, 8, 84, {} }, } },
+	{ "Position Zero", 52,
+	  { XID, 1, 32, RPCRDMA_NOMSG,
+	    1, 0, 0xa1, 101, 0, 0x1000,
+	    0, 0, 0 },
+	  1, {
+	    { RPCRDMA_EXTENT_READ, false, 0, 101, 0, { 0xa1, 101, 0x1000 } }, } },
+	{ "Position Zero, two segments, an empty one", 100,
+	  { XID, 1, 32, RPCRDMA_NOMSG,
+	    1, 0, 0xa1, 3, 0, 0x1000,
+	    1, 0, 0xa2, 0, 0, 0x1000,
+	    1, 0, 0xa3, 98, 0, 0x1000,
+	    0, 0, 0 },
+	  2, {
+	    { RPCRDMA_EXTENT_READ, false, 0, 3, 0, { 0xa1, 3, 0x1000 } },
+	    { RPCRDMA_EXTENT_READ, false, 3, 98, 0, { 0xa3, 98, 0x1000 } }, } },
+	{ "Position Zero split by a chunk", 76,
+	  { XID, 1, 32, RPCRDMA_NOMSG,
+	    1, 0, 0xa1, 100, 0, 0x1000,
+	    1, 40, 0xa2, 5, 0, 0x2000,
+	    0, 0, 0 },
+	  4, {
+	    { RPCRDMA_EXTENT_READ, false, 0, 40, 0, { 0xa1, 40, 0x1000 } },
+	    { RPCRDMA_EXTENT_READ, true, 40, 5, 0, { 0xa2, 5, 0x2000 } },
+	    { RPCRDMA_EXTENT_PAD, false, 45, 3, 0, {} },
+	    { RPCRDMA_EXTENT_READ, false, 48, 60, 0, { 0xa1, 60, 0x1028 } }, } },
+	{ "Position Zero, chunk between its segments", 100,
+	  { XID, 1, 32, RPCRDMA_NOMSG,
+	    1, 0, 0xa1, 40, 0, 0x1000,
+	    1, 0, 0xa3, 60, 0, 0x3000,
+	    1, 40, 0xa2, 4, 0, 0x1000,
+	    0, 0, 0 },
+	  3, {
+	    { RPCRDMA_EXTENT_READ, false, 0, 40, 0, { 0xa1, 40, 0x1000 } },
+	    { RPCRDMA_EXTENT_READ, true, 40, 4, 0, { 0xa2, 4, 0x1000 } },
+	    { RPCRDMA_EXTENT_READ, false, 44, 60, 0, { 0xa3, 60, 0x3000 } }, } },
+	{ "Position Zero, chunk within its second segment", 100,
+	  { XID, 1, 32, RPCRDMA_NOMSG,
+	    1, 0, 0xa1, 30, 0, 0x1000,
+	    1, 0, 0xa3, 70, 0, 0x3000,
+	    1, 40, 0xa2, 4, 0, 0x1000,
+	    0, 0, 0 },
+	  4, {
+	    { RPCRDMA_EXTENT_READ, false, 0, 30, 0, { 0xa1, 30, 0x1000 } },
+	    { RPCRDMA_EXTENT_READ, false, 30, 10, 0, { 0xa3, 10, 0x3000 } },
+	    { RPCRDMA_EXTENT_READ, true, 40, 4, 0, { 0xa2, 4, 0x1000 } },
+	    { RPCRDMA_EXTENT_READ, false, 44, 60, 0, { 0xa3, 60, 0x300a } }, } },
+	{ "Position Zero, chunk at the end", 76,
+	  { XID, 1, 32, RPCRDMA_NOMSG,
+	    1, 0, 0xa1, 100, 0, 0x1000,
+	    1, 100, 0xa2, 2, 0, 0x1000,
+	    0, 0, 0 },
+	  3, {
+	    { RPCRDMA_EXTENT_READ, false, 0, 100, 0, { 0xa1, 100, 0x1000 } },
+	    { RPCRDMA_EXTENT_READ, true, 100, 2, 0, { 0xa2, 2, 0x1000 } },
+	    { RPCRDMA_EXTENT_PAD, false, 102, 2, 0, {} }, } },
+	{ "no message, a Reply", 48,
+	  { XID, 1, 32, RPCRDMA_NOMSG,
+	    0, 0,
+	    1, 1, 0xb1, 8, 0, 0 },
+	  0, { } },
+};
+
+/**
+ * struct queue_case - a device, a wish and the queues to get
+ * @name: of the case
+ * @want: what the side would like
+ * @dev: limits; those of real devices are close, not exact
+ * @ret: expected
+ * @sizes: expected when @ret is 0
+ */
+struct queue_case {
+	const char			*name;
+	struct rpcrdma_queue_want	want;
+	struct rpcrdma_device_limits	dev;
+	int				ret;
+	struct rpcrdma_queue_sizes	sizes;
+};
+
+/* credits, bc_credits, recv_batch, payload_pages, rw_wrs, send_sge, use_frwr */
+#define CLIENT	{ 128, 4, 32, 257, 0, 18, true }
+#define SERVER	{ 64, 2, 16, 257, 9, 8, false }
+
+static const struct queue_case queue_cases[] = {
+	{ "mlx5, Requester", CLIENT,
+	  { 32768, 4194303, 30, 32, 30, 65536, 16777216, 16, 16 },
+	  0, { 128, 4, 645, 165, 164, 18, 257, 1 } },
+	{ "mlx5, Responder", SERVER,
+	  { 32768, 4194303, 30, 32, 30, 65536, 16777216, 16, 16 },
+	  0, { 64, 2, 643, 83, 82, 8, 0, 0 } },
+	{ "mlx4, Requester", CLIENT,
+	  { 16351, 4194303, 32, 32, 32, 511, 524032, 16, 128 },
+	  0, { 128, 4, 645, 165, 164, 18, 257, 1 } },
+	{ "mlx4, Responder", SERVER,
+	  { 16351, 4194303, 32, 32, 32, 511, 524032, 16, 128 },
+	  0, { 64, 2, 643, 83, 82, 8, 0, 0 } },
+	{ "cxgb4, Requester", CLIENT,
+	  { 1023, 4095, 4, 4, 1, 128, 32768, 32, 32 },
+	  0, { 113, 4, 1022, 150, 149, 4, 128, 3 } },
+	{ "cxgb4, Responder", SERVER,
+	  { 1023, 4095, 4, 4, 1, 128, 32768, 32, 32 },
+	  0, { 64, 2, 643, 83, 82, 4, 0, 0 } },
+	{ "qedr, Requester", CLIENT,
+	  { 32767, 16777215, 4, 4, 4, 65535, 131071, 32, 32 },
+	  0, { 128, 4, 645, 165, 164, 4, 257, 1 } },
+	{ "hfi1, Requester", CLIENT,
+	  { 16384, 3145727, 96, 96, 96, 256, 1048576, 16, 255 },
+	  0, { 128, 4, 901, 165, 164, 18, 256, 2 } },
+	{ "rxe, Requester", CLIENT,
+	  { 16384, 32767, 32, 32, 32, 512, 16384, 128, 128 },
+	  0, { 128, 4, 645, 165, 164, 18, 257, 1 } },
+	{ "rxe, Responder", SERVER,
+	  { 16384, 32767, 32, 32, 32, 512, 16384, 128, 128 },
+	  0, { 64, 2, 643, 83, 82, 8, 0, 0 } },
+	{ "siw, Requester", CLIENT,
+	  { 32768, 131072, 6, 6, 1, 256, 524288, 128, 128 },
+	  0, { 128, 4, 901, 165, 164, 6, 256, 2 } },
+	{ "siw, Responder", SERVER,
+	  { 32768, 131072, 6, 6, 1, 256, 524288, 128, 128 },
+	  0, { 64, 2, 643, 83, 82, 6, 0, 0 } },
+	{ "irdma, Requester", CLIENT,
+	  { 4096, 1048574, 13, 13, 13, 512, 4194303, 127, 127 },
+	  0, { 128, 4, 645, 165, 164, 13, 257, 1 } },
+	{ "Send Queue just fits", CLIENT,
+	  { 645, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 128, 4, 645, 165, 164, 16, 257, 1 } },
+	{ "Send Queue one short", CLIENT,
+	  { 644, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 127, 4, 640, 164, 163, 16, 257, 1 } },
+	{ "CQ one short", CLIENT,
+	  { 32768, 644, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 127, 4, 640, 164, 163, 16, 257, 1 } },
+	{ "room for one credit", CLIENT,
+	  { 10, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 1, 4, 10, 10, 9, 16, 257, 1 } },
+	{ "room for one credit, one reverse", CLIENT,
+	  { 9, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 1, 1, 7, 9, 8, 16, 257, 1 } },
+	{ "room for one of each, exactly", CLIENT,
+	  { 7, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 1, 1, 7, 7, 6, 16, 257, 1 } },
+	{ "no room for one of each", CLIENT,
+	  { 6, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  -EINVAL },
+	{ "no reverse direction", { 128, 0, 32, 257, 0, 18, true },
+	  { 6, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 1, 0, 6, 6, 5, 16, 257, 1 } },
+	{ "no reverse direction, one short", { 128, 0, 32, 257, 0, 18, true },
+	  { 5, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  -EINVAL },
+	{ "no queue", CLIENT,
+	  { 0, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  -EINVAL },
+	{ "a queue for the drain only", CLIENT,
+	  { 1, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  -EINVAL },
+	{ "no CQ", CLIENT,
+	  { 32768, 0, 16, 16, 16, 512, 65536, 16, 16 },
+	  -EINVAL },
+	{ "no batch", { 128, 4, 0, 257, 0, 18, true },
+	  { 32768, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 128, 4, 645, 133, 132, 16, 257, 1 } },
+	{ "Receives take what is left", { 64, 0, U32_MAX, 1, 0, 1, false },
+	  { 100, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 64, 0, 65, 100, 99, 1, 0, 0 } },
+	{ "no SGE", CLIENT,
+	  { 32768, 65536, 0, 16, 16, 512, 65536, 16, 16 },
+	  -EINVAL },
+	{ "no Receive SGE", CLIENT,
+	  { 32768, 65536, 16, 0, 16, 512, 65536, 16, 16 },
+	  -EINVAL },
+	{ "no SGE wanted is one", { 1, 0, 0, 1, 0, 0, false },
+	  { 32768, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 1, 0, 2, 2, 1, 1, 0, 0 } },
+	{ "no fast registration", CLIENT,
+	  { 32768, 65536, 16, 16, 16, 0, 65536, 16, 16 },
+	  -EINVAL },
+	{ "no fast registration, not needed", SERVER,
+	  { 32768, 65536, 16, 16, 16, 0, 65536, 16, 16 },
+	  0, { 64, 2, 643, 83, 82, 8, 0, 0 } },
+	{ "payload of one MR exactly", { 8, 0, 0, 512, 0, 1, true },
+	  { 32768, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 8, 0, 41, 9, 8, 1, 512, 1 } },
+	{ "payload of one MR and a page", { 8, 0, 0, 513, 0, 1, true },
+	  { 32768, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 8, 0, 57, 9, 8, 1, 512, 2 } },
+	{ "MRs of one page", { 8, 0, 0, 257, 0, 1, true },
+	  { 32768, 65536, 16, 16, 16, 1, 65536, 16, 16 },
+	  0, { 8, 0, 4137, 9, 8, 1, 1, 257 } },
+	{ "no payload counts as a page", { 8, 0, 0, 0, 0, 1, true },
+	  { 32768, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  0, { 8, 0, 41, 9, 8, 1, 1, 1 } },
+	{ "few MRs", CLIENT,
+	  { 32768, 65536, 16, 16, 16, 512, 100, 16, 16 },
+	  0, { 100, 4, 505, 137, 136, 16, 257, 1 } },
+	{ "fewer MRs than a payload takes", { 8, 0, 0, 1024, 0, 1, true },
+	  { 32768, 65536, 16, 16, 16, 512, 1, 16, 16 },
+	  -EINVAL },
+	{ "no credit wanted", { 0, 4, 0, 1, 0, 1, true },
+	  { 32768, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  -EINVAL },
+	{ "most of everything", { U32_MAX, U32_MAX, U32_MAX, U32_MAX,
+	  U32_MAX, U32_MAX, true },
+	  { 32768, 65536, 16, 16, 16, 512, 65536, 16, 16 },
+	  -EINVAL },
+	{ "most of everything, on the largest device", { U32_MAX, 16, U32_MAX, U32_MAX,
+	  0, U32_MAX, true },
+	  { U32_MAX, U32_MAX, U32_MAX, U32_MAX, U32_MAX, U32_MAX, U32_MAX, U32_MAX, U32_MAX },
+	  0, { 858993455, 16, 4294967292, U32_MAX, U32_MAX - 1, U32_MAX, U32_MAX, 1 } },
+};
+
+#endif /* RPCRDMA_KUNIT_PLAN_CASES_H */

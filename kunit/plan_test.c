@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * KUnit suite of common/plan.c.
+ */
+#include "suites.h"
+#include "frames.h"
+#include "plan_call_cases.h"
+#include "plan_cases.h"
+
+static void call_case_desc(const struct call_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(call, call_cases, call_case_desc);
+
+static void plan_call(struct kunit *test)
+{
+	const struct call_case *c = test->param_value;
+	struct rpcrdma_call_plan plan;
+
+	rpcrdma_plan_call(&plan, &c->shape);
+
+	KUNIT_EXPECT_EQ(test, plan.mode, c->want.mode);
+	KUNIT_EXPECT_EQ(test, plan.write_list, c->want.write_list);
+	KUNIT_EXPECT_EQ(test, plan.reply_chunk, c->want.reply_chunk);
+	KUNIT_EXPECT_EQ(test, plan.reply_chunk_bytes,
+			c->want.reply_chunk_bytes);
+}
+
+static void tile_case_desc(const struct tile_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(tile, tile_cases, tile_case_desc);
+
+static void expect_extent(struct kunit *test, const struct rpcrdma_extent *want,
+			  const struct rpcrdma_extent *ext)
+{
+	KUNIT_EXPECT_EQ(test, ext->kind, want->kind);
+	KUNIT_EXPECT_EQ(test, ext->chunk, want->chunk);
+	KUNIT_EXPECT_EQ(test, ext->msg, want->msg);
+	KUNIT_EXPECT_EQ(test, ext->len, want->len);
+	KUNIT_EXPECT_EQ(test, ext->src, want->src);
+	KUNIT_EXPECT_EQ(test, ext->seg.handle, want->seg.handle);
+	KUNIT_EXPECT_EQ(test, ext->seg.length, want->seg.length);
+	KUNIT_EXPECT_EQ(test, ext->seg.offset, want->seg.offset);
+}
+
+static void plan_tile(struct kunit *test)
+{
+	const struct tile_case *c = test->param_value;
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+	struct rpcrdma_hdr hdr;
+	u32 i;
+	u8 *buf;
+
+	buf = frame_octets(test, c->frame, c->len);
+	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, c->len, &frame_limits),
+			RPCRDMA_ACCEPT);
+
+	rpcrdma_tiler_init(&tiler, &hdr);
+
+	for (i = 0; i < c->extents; i++) {
+		KUNIT_ASSERT_TRUE(test, rpcrdma_tiler_next(&tiler, &ext));
+		expect_extent(test, &c->want[i], &ext);
+	}
+	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
+}
+
+static void expect_tiled(struct kunit *test, const struct rpcrdma_hdr *hdr)
+{
+	u32 at = 0, count = 0, most = hdr->read_segs + 2 * hdr->read_chunks + 1;
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+
+	rpcrdma_tiler_init(&tiler, hdr);
+	while (rpcrdma_tiler_next(&tiler, &ext)) {
+		KUNIT_ASSERT_LE(test, ++count, most);
+		KUNIT_ASSERT_EQ(test, ext.msg, at);
+		KUNIT_ASSERT_TRUE(test, ext.len);
+		at += ext.len;
+	}
+	KUNIT_EXPECT_EQ(test, (u64)at, hdr->msg_len);
+}
+
+/* Positions and lengths in all small combinations: always tiled exactly */
+static void plan_tile_all(struct kunit *test)
+{
+	u32 frame[] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 4, 0xa1, 1, 0, 0x1000,
+		1, 4, 0xa2, 1, 0, 0x2000,
+		1, 8, 0xa3, 1, 0, 0x3000,
+		0, 0, 0,
+		XID, 0, 5, 6,
+	};
+	u8 *buf = kunit_kmalloc(test, sizeof(frame), GFP_KERNEL);
+	__be32 *words = (__be32 *)buf;
+	u32 i, n, accepted = 0;
+	struct rpcrdma_hdr hdr;
+
+	KUNIT_ASSERT_TRUE(test, buf);
+	for (i = 0; i < ARRAY_SIZE(frame); i++)
+		words[i] = cpu_to_be32(frame[i]);
+	for (n = 0; n < 2 * 4 * 7 * 4 * 4 * 4; n++) {
+		i = n;
+		words[3] = cpu_to_be32(i % 2);
+		words[5] = cpu_to_be32(i / 2 % 4 * 4);
+		words[17] = cpu_to_be32(i / 8 % 7 * 4);
+		words[7] = cpu_to_be32(i / 56 % 4 * 3);
+		words[13] = cpu_to_be32(i / 224 % 4 * 5);
+		words[19] = cpu_to_be32(i / 896 % 4);
+		words[11] = words[n % 3 ? 5 : 17];
+		if (rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits) !=
+		    RPCRDMA_ACCEPT)
+			continue;
+		accepted++;
+		expect_tiled(test, &hdr);
+	}
+	KUNIT_EXPECT_TRUE(test, accepted > 100);
+}
+
+static void plan_inv_handle(struct kunit *test)
+{
+	static const struct {
+		u32 len[5];
+		u32 want;
+	} cases[] = {
+		{ { 4, 4, 4, 4, 4 }, 1 },	/* the first of equals */
+		{ { 4, 5, 4, 4, 4 }, 2 },
+		{ { 4, 5, 6, 4, 4 }, 3 },
+		{ { 4, 5, 6, 7, 4 }, 4 },
+		{ { 4, 5, 6, 7, 8 }, 5 },
+		{ { 9, 5, 6, 7, 8 }, 1 },
+		{ { 1, 2, 3, 4, 1 }, 4 },
+		{ { 1, 2, 3, 3, 4 }, 5 },
+		{ { 1, 2, 3, 3, 3 }, 0 },	/* pads only */
+		{ { 1, 0, 0, 0, 0 }, 0 },
+	};
+	u32 frame[] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 8, 1, 0, 0, 0,
+		1, 8, 2, 0, 0, 0,
+		0,
+		1, 2, 3, 0, 0, 0, 4, 0, 0, 0,
+		0,
+		1, 1, 5, 0, 0, 0,
+		XID, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		frame[7] = cases[i].len[0];
+		frame[13] = cases[i].len[1];
+		frame[20] = cases[i].len[2];
+		frame[24] = cases[i].len[3];
+		frame[31] = cases[i].len[4];
+		buf = frame_octets(test, frame, sizeof(frame));
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, sizeof(frame),
+					       &frame_limits), RPCRDMA_ACCEPT);
+
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_inv_handle(&hdr),
+				    cases[i].want, "case %u", i);
+	}
+}
+
+static void plan_inv_handle_none(struct kunit *test)
+{
+	static const u32 frame[] = { XID, 1, 1, 0, 0, 0, 0, XID, 0 };
+	u8 *buf = frame_octets(test, frame, sizeof(frame));
+	struct rpcrdma_hdr hdr;
+
+	rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits);
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr), 0U);
+}
+
+static void queue_case_desc(const struct queue_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(queue, queue_cases, queue_case_desc);
+
+static void expect_sizes(struct kunit *test,
+			 const struct rpcrdma_queue_sizes *want,
+			 const struct rpcrdma_queue_sizes *sizes)
+{
+	KUNIT_EXPECT_EQ(test, sizes->credits, want->credits);
+	KUNIT_EXPECT_EQ(test, sizes->bc_credits, want->bc_credits);
+	KUNIT_EXPECT_EQ(test, sizes->sq_depth, want->sq_depth);
+	KUNIT_EXPECT_EQ(test, sizes->rq_depth, want->rq_depth);
+	KUNIT_EXPECT_EQ(test, sizes->recvs, want->recvs);
+	KUNIT_EXPECT_EQ(test, sizes->send_sge, want->send_sge);
+	KUNIT_EXPECT_EQ(test, sizes->mr_pages, want->mr_pages);
+	KUNIT_EXPECT_EQ(test, sizes->mrs_per_payload, want->mrs_per_payload);
+}
+
+static void plan_queues(struct kunit *test)
+{
+	const struct queue_case *c = test->param_value;
+	struct rpcrdma_queue_sizes sizes;
+	int ret;
+
+	ret = rpcrdma_plan_queues(&sizes, &c->want, &c->dev);
+
+	KUNIT_EXPECT_EQ(test, ret, c->ret);
+	if (!ret && !c->ret)
+		expect_sizes(test, &c->sizes, &sizes);
+}
+
+/* Whatever the queues of a device hold, the answer fits them */
+static void plan_queues_fit(struct kunit *test)
+{
+	struct rpcrdma_queue_sizes sizes;
+	struct rpcrdma_device_limits dev;
+	u32 i, depth;
+
+	for (i = 0; i < ARRAY_SIZE(queue_cases); i++) {
+		dev = queue_cases[i].dev;
+		for (depth = 0; depth < 600; depth++) {
+			dev.max_qp_wr = depth;
+			if (rpcrdma_plan_queues(&sizes, &queue_cases[i].want,
+						&dev))
+				continue;
+			KUNIT_EXPECT_LE(test, sizes.sq_depth, depth);
+			KUNIT_EXPECT_LE(test, sizes.rq_depth, depth);
+			KUNIT_EXPECT_LE(test, sizes.rq_depth, dev.max_cqe);
+			KUNIT_EXPECT_LE(test, sizes.sq_depth, dev.max_cqe);
+			KUNIT_EXPECT_GE(test, sizes.recvs,
+					sizes.credits + sizes.bc_credits);
+			KUNIT_EXPECT_GE(test, sizes.credits, 1U);
+		}
+	}
+}
+
+static struct kunit_case plan_test_cases[] = {
+	KUNIT_CASE_PARAM(plan_call, call_gen_params),
+	KUNIT_CASE_PARAM(plan_tile, tile_gen_params),
+	KUNIT_CASE(plan_tile_all),
+	KUNIT_CASE(plan_inv_handle),
+	KUNIT_CASE(plan_inv_handle_none),
+	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
+	KUNIT_CASE(plan_queues_fit),
+	{}
+};
+
+struct kunit_suite rpcrdma_plan_suite = {
+	.name = "rpcrdma-plan",
+	.test_cases = plan_test_cases,
+};

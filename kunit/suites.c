@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Registers the suites: a module may do so only once.
+ */
+#include "suites.h"
+
+kunit_test_suites(&rpcrdma_wire_suite,
+		  &rpcrdma_cm_private_suite,
+		  &rpcrdma_plan_suite);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The KUnit suites, one for each pure file.
+ */
+#ifndef RPCRDMA_KUNIT_SUITES_H
+#define RPCRDMA_KUNIT_SUITES_H
+
+#include <kunit/test.h>
+
+extern struct kunit_suite rpcrdma_wire_suite;
+extern struct kunit_suite rpcrdma_cm_private_suite;
+extern struct kunit_suite rpcrdma_plan_suite;
+
+#endif /* RPCRDMA_KUNIT_SUITES_H */

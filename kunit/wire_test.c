@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * KUnit suite of common/wire.c and common/wire_enc.c.
+ */
+#include "suites.h"
+#include "wire_fixed_cases.h"
+#include "wire_chunk_cases.h"
+
+static void decode_case_desc(const struct decode_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fixed, fixed_cases, decode_case_desc);
+KUNIT_ARRAY_PARAM(chunk, chunk_cases, decode_case_desc);
+
+static void expect_read_list(struct kunit *test, const struct rpcrdma_hdr *want,
+			     const struct rpcrdma_hdr *hdr)
+{
+	KUNIT_EXPECT_EQ(test, hdr->read_segs, want->read_segs);
+	KUNIT_EXPECT_EQ(test, hdr->read_chunks, want->read_chunks);
+	KUNIT_EXPECT_EQ(test, hdr->pz_bytes, want->pz_bytes);
+	KUNIT_EXPECT_EQ(test, hdr->read_bytes, want->read_bytes);
+}
+
+static void expect_write_lists(struct kunit *test,
+			       const struct rpcrdma_hdr *want,
+			       const struct rpcrdma_hdr *hdr)
+{
+	KUNIT_EXPECT_EQ(test, hdr->write_chunks, want->write_chunks);
+	KUNIT_EXPECT_EQ(test, hdr->write_segs, want->write_segs);
+	KUNIT_EXPECT_EQ(test, hdr->reply_segs, want->reply_segs);
+	KUNIT_EXPECT_EQ(test, hdr->reply_bytes, want->reply_bytes);
+	KUNIT_EXPECT_EQ(test, !hdr->reply, !want->reply_segs);
+}
+
+static void expect_message(struct kunit *test, const struct rpcrdma_hdr *want,
+			   const struct rpcrdma_hdr *hdr)
+{
+	KUNIT_EXPECT_EQ(test, hdr->body, want->body);
+	KUNIT_EXPECT_EQ(test, hdr->body_len, want->body_len);
+	KUNIT_EXPECT_EQ(test, hdr->msg_len, want->msg_len);
+	KUNIT_EXPECT_EQ(test, hdr->errcode, want->errcode);
+	KUNIT_EXPECT_EQ(test, hdr->err_vers_low, want->err_vers_low);
+	KUNIT_EXPECT_EQ(test, hdr->err_vers_high, want->err_vers_high);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_has_message(hdr), !!want->msg_len);
+}
+
+static void expect_fixed(struct kunit *test, const struct decode_case *c,
+			 const struct rpcrdma_hdr *hdr)
+{
+	u32 proc = c->frame[3];
+
+	if (proc == RPCRDMA_MSGP && hdr->vers == RPCRDMA_V1)
+		proc = RPCRDMA_MSG;
+	KUNIT_EXPECT_EQ(test, hdr->len, c->len);
+	KUNIT_EXPECT_EQ(test, hdr->xid, c->len >= 4 ? c->frame[0] : 0);
+	KUNIT_EXPECT_EQ(test, hdr->vers, c->len >= 8 ? c->frame[1] : 0);
+	KUNIT_EXPECT_EQ(test, hdr->credits, c->len >= 12 ? c->frame[2] : 0);
+	KUNIT_EXPECT_EQ(test, (u32)hdr->proc, c->len >= 16 ? proc : 0);
+}
+
+static void expect_case(struct kunit *test, const struct decode_case *c)
+{
+	enum rpcrdma_disposition disposition;
+	struct rpcrdma_hdr hdr;
+	u8 *buf;
+
+	buf = frame_octets(test, c->frame, c->len);
+
+	disposition = rpcrdma_decode(&hdr, buf, c->len, &frame_limits);
+
+	KUNIT_EXPECT_EQ(test, disposition, c->disposition);
+	KUNIT_EXPECT_EQ(test, hdr.fault, c->fault);
+	expect_fixed(test, c, &hdr);
+	if (disposition != RPCRDMA_ACCEPT)
+		return;
+	expect_read_list(test, &c->view, &hdr);
+	expect_write_lists(test, &c->view, &hdr);
+	expect_message(test, &c->view, &hdr);
+}
+
+static void wire_decode_fixed(struct kunit *test)
+{
+	expect_case(test, test->param_value);
+}
+
+static void wire_decode_chunks(struct kunit *test)
+{
+	expect_case(test, test->param_value);
+}
+
+/* Every list, two chunks in two of them, segments and octets unalike */
+static const u32 rich_frame[] = {
+	XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+	1, 8, 0xa1, 6, 0x1, 0x1000,
+	1, 8, 0xa2, 1, 0x2, 0x2000,
+	1, 16, 0xa3, 3, 0x3, 0x3000,
+	0,
+	1, 2, 0xb1, 100, 0x4, 0x4000, 0xb2, 20, 0x5, 0x5000,
+	1, 1, 0xb3, 7, 0x6, 0x6000,
+	0,
+	1, 1, 0xc1, 90, 0x7, 0x7000,
+	XID, 0,
+};
+
+#define RICH_BODY	(sizeof(rich_frame) - 8)
+
+/* Whatever is cut off: never accepted, never a look behind the end */
+static void wire_decode_truncated(struct kunit *test)
+{
+	enum rpcrdma_disposition disposition;
+	struct rpcrdma_hdr hdr;
+	u32 len;
+	u8 *buf;
+
+	for (len = 0; len < RICH_BODY + 4; len++) {
+		buf = frame_octets(test, rich_frame, len);
+
+		disposition = rpcrdma_decode(&hdr, buf, len, &frame_limits);
+
+		KUNIT_EXPECT_EQ_MSG(test, disposition, len < RPCRDMA_FIXED_LEN ?
+				    RPCRDMA_DROP : RPCRDMA_ANSWER_CHUNK,
+				    "length %u", len);
+		KUNIT_EXPECT_NE_MSG(test, hdr.fault, RPCRDMA_FAULT_NONE,
+				    "length %u", len);
+	}
+}
+
+static void walk(const struct rpcrdma_hdr *hdr, u64 *read, u64 *written)
+{
+	struct rpcrdma_write_iter writes;
+	struct rpcrdma_read_iter reads;
+	struct rpcrdma_chunk reply;
+
+	*read = 0;
+	*written = 0;
+	rpcrdma_read_iter_init(&reads, hdr);
+	while (rpcrdma_read_iter_next(&reads))
+		*read += reads.seg.length;
+	rpcrdma_write_iter_init(&writes, hdr);
+	while (rpcrdma_write_iter_next(&writes))
+		*written += writes.chunk.segs;
+	if (rpcrdma_hdr_reply_chunk(hdr, &reply))
+		*written += reply.segs;
+}
+
+/* One octet wrong, anywhere: what is accepted can be walked, and adds up */
+static void wire_decode_mutated(struct kunit *test)
+{
+	static const u8 values[] = { 0, 1, 2, 4, 0x7f, 0x80, 0xff };
+	u8 *buf = frame_octets(test, rich_frame, sizeof(rich_frame));
+	struct rpcrdma_hdr hdr;
+	u64 read, written;
+	u32 at, i;
+	u8 was;
+
+	for (at = 0; at < sizeof(rich_frame); at++) {
+		was = buf[at];
+		for (i = 0; i < ARRAY_SIZE(values); i++) {
+			buf[at] = values[i];
+			if (rpcrdma_decode(&hdr, buf, sizeof(rich_frame),
+					   &frame_limits) != RPCRDMA_ACCEPT)
+				continue;
+			walk(&hdr, &read, &written);
+			KUNIT_EXPECT_EQ(test, read,
+					hdr.pz_bytes + hdr.read_bytes);
+			KUNIT_EXPECT_EQ(test, written,
+					hdr.write_segs + hdr.reply_segs);
+		}
+		buf[at] = was;
+	}
+}
+
+static void decode_rich(struct kunit *test, struct rpcrdma_hdr *hdr)
+{
+	u8 *buf = frame_octets(test, rich_frame, sizeof(rich_frame));
+
+	KUNIT_ASSERT_EQ(test,
+			rpcrdma_decode(hdr, buf, sizeof(rich_frame),
+				       &frame_limits), RPCRDMA_ACCEPT);
+}
+
+static void expect_segment(struct kunit *test,
+			   const struct rpcrdma_segment *seg,
+			   u32 handle, u32 length, u64 offset)
+{
+	KUNIT_EXPECT_EQ(test, seg->handle, handle);
+	KUNIT_EXPECT_EQ(test, seg->length, length);
+	KUNIT_EXPECT_EQ(test, seg->offset, offset);
+}
+
+static void wire_read_iter(struct kunit *test)
+{
+	struct rpcrdma_read_iter it;
+	struct rpcrdma_hdr hdr;
+
+	decode_rich(test, &hdr);
+	rpcrdma_read_iter_init(&it, &hdr);
+
+	KUNIT_ASSERT_TRUE(test, rpcrdma_read_iter_next(&it));
+	KUNIT_EXPECT_EQ(test, it.position, 8U);
+	expect_segment(test, &it.seg, 0xa1, 6, 0x100001000);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_read_iter_next(&it));
+	KUNIT_EXPECT_EQ(test, it.position, 8U);
+	expect_segment(test, &it.seg, 0xa2, 1, 0x200002000);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_read_iter_next(&it));
+	KUNIT_EXPECT_EQ(test, it.position, 16U);
+	expect_segment(test, &it.seg, 0xa3, 3, 0x300003000);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_read_iter_next(&it));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_read_iter_next(&it));
+}
+
+static void wire_write_iter(struct kunit *test)
+{
+	struct rpcrdma_write_iter it;
+	struct rpcrdma_segment seg;
+	struct rpcrdma_hdr hdr;
+
+	decode_rich(test, &hdr);
+	rpcrdma_write_iter_init(&it, &hdr);
+
+	KUNIT_ASSERT_TRUE(test, rpcrdma_write_iter_next(&it));
+	KUNIT_EXPECT_EQ(test, it.chunk.segs, 2U);
+	KUNIT_EXPECT_EQ(test, it.chunk.bytes, 120ULL);
+	rpcrdma_chunk_segment(&it.chunk, 0, &seg);
+	expect_segment(test, &seg, 0xb1, 100, 0x400004000);
+	rpcrdma_chunk_segment(&it.chunk, 1, &seg);
+	expect_segment(test, &seg, 0xb2, 20, 0x500005000);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_write_iter_next(&it));
+	KUNIT_EXPECT_EQ(test, it.chunk.segs, 1U);
+	KUNIT_EXPECT_EQ(test, it.chunk.bytes, 7ULL);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_write_iter_next(&it));
+}
+
+static void wire_reply_chunk(struct kunit *test)
+{
+	struct rpcrdma_segment seg;
+	struct rpcrdma_chunk chunk;
+	struct rpcrdma_hdr hdr;
+
+	decode_rich(test, &hdr);
+
+	KUNIT_ASSERT_TRUE(test, rpcrdma_hdr_reply_chunk(&hdr, &chunk));
+	KUNIT_EXPECT_EQ(test, chunk.segs, 1U);
+	KUNIT_EXPECT_EQ(test, chunk.bytes, 90ULL);
+	rpcrdma_chunk_segment(&chunk, 0, &seg);
+	expect_segment(test, &seg, 0xc1, 90, 0x700007000);
+}
+
+static void wire_no_lists(struct kunit *test)
+{
+	static const u32 frame[] = { XID, 1, 1, 0, 0, 0, 0, XID, 0 };
+	u8 *buf = frame_octets(test, frame, sizeof(frame));
+	struct rpcrdma_write_iter writes;
+	struct rpcrdma_read_iter reads;
+	struct rpcrdma_chunk chunk;
+	struct rpcrdma_hdr hdr;
+
+	rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits);
+	rpcrdma_read_iter_init(&reads, &hdr);
+	rpcrdma_write_iter_init(&writes, &hdr);
+
+	KUNIT_EXPECT_FALSE(test, rpcrdma_read_iter_next(&reads));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_write_iter_next(&writes));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_hdr_reply_chunk(&hdr, &chunk));
+}
+
+/* The limits decide too, not only what the codec knows */
+static void wire_version_limits(struct kunit *test)
+{
+	static const u32 frame[] = { XID, 1, 1, 0, 0, 0, 0, XID, 0 };
+	u8 *buf = frame_octets(test, frame, sizeof(frame));
+	struct rpcrdma_limits lim = frame_limits;
+	struct rpcrdma_hdr hdr;
+
+	lim.vers_max = 2;
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ACCEPT);
+	lim.vers_min = 2;
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ANSWER_VERS);
+	lim.vers_min = 0;
+	lim.vers_max = 0;
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ANSWER_VERS);
+}
+
+/* No limit lets a message through whose extents do not count in 32 bits */
+static void wire_message_32_bits(struct kunit *test)
+{
+	u32 frame[] = {
+		XID, 1, 1, RPCRDMA_NOMSG,
+		1, 0, 0xa1, 0xffffffff, 0, 0,
+		1, 0, 0xa2, 0, 0, 0,
+		0, 0, 0,
+	};
+	struct rpcrdma_limits lim = frame_limits;
+	struct rpcrdma_hdr hdr;
+	u8 *buf;
+
+	lim.max_message = U64_MAX;
+	buf = frame_octets(test, frame, sizeof(frame));
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ACCEPT);
+	KUNIT_EXPECT_EQ(test, hdr.msg_len, 0xffffffffULL);
+
+	frame[13] = 1;
+	buf = frame_octets(test, frame, sizeof(frame));
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ANSWER_CHUNK);
+	KUNIT_EXPECT_EQ(test, hdr.fault, RPCRDMA_FAULT_TOO_LONG);
+}
+
+static void wire_direction(struct kunit *test)
+{
+	static const struct {
+		u32 len;
+		u32 frame[9];
+		enum rpcrdma_direction direction;
+	} cases[] = {
+		{ 36, { XID, 1, 1, 0, 0, 0, 0, XID, 0 }, RPCRDMA_DIR_CALL },
+		{ 36, { XID, 1, 1, 0, 0, 0, 0, XID, 1 }, RPCRDMA_DIR_REPLY },
+		{ 36, { XID, 1, 1, 0, 0, 0, 0, XID, 2 }, RPCRDMA_DIR_UNKNOWN },
+		{ 35, { XID, 1, 1, 0, 0, 0, 0, XID, 0 }, RPCRDMA_DIR_UNKNOWN },
+		{ 28, { XID, 1, 1, 0, 0, 0, 0 }, RPCRDMA_DIR_UNKNOWN },
+		{ 36, { XID, 1, 1, 1, 0, 0, 0, XID, 1 }, RPCRDMA_DIR_UNKNOWN },
+		{ 20, { XID, 1, 1, 4, 2 }, RPCRDMA_DIR_UNKNOWN },
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		buf = frame_octets(test, cases[i].frame, cases[i].len);
+		rpcrdma_decode(&hdr, buf, cases[i].len, &frame_limits);
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_direction(&hdr),
+				    cases[i].direction, "case %u", i);
+	}
+}
+
+static void wire_fault_names(struct kunit *test)
+{
+	u32 a, b;
+
+	for (a = 0; a < __RPCRDMA_FAULT_MAX; a++) {
+		KUNIT_ASSERT_TRUE(test, rpcrdma_fault_name(a));
+		for (b = 0; b < a; b++)
+			KUNIT_EXPECT_NE_MSG(test,
+					    strcmp(rpcrdma_fault_name(a),
+						   rpcrdma_fault_name(b)), 0,
+					    "faults %u and %u", a, b);
+	}
+	KUNIT_EXPECT_STREQ(test, rpcrdma_fault_name(__RPCRDMA_FAULT_MAX),
+			   "unknown fault");
+	KUNIT_EXPECT_STREQ(test, rpcrdma_fault_name(-1), "unknown fault");
+}
+
+static void expect_octets(struct kunit *test, const struct rpcrdma_enc *enc,
+			  const u8 *want, u32 len)
+{
+	u32 i;
+
+	KUNIT_EXPECT_FALSE(test, enc->overflow);
+	KUNIT_ASSERT_EQ(test, enc->len, len);
+	for (i = 0; i < len; i++)
+		KUNIT_EXPECT_EQ_MSG(test, enc->buf[i], want[i], "octet %u", i);
+}
+
+static void encode_all(struct rpcrdma_enc *enc)
+{
+	static const struct rpcrdma_segment seg = {
+		.handle = 0xa1a2a3a4,
+		.length = 0xb1b2b3b4,
+		.offset = 0xc1c2c3c4c5c6c7c8ULL,
+	};
+
+	rpcrdma_enc_fixed(enc, XID, RPCRDMA_V1, 0x01020304, RPCRDMA_NOMSG);
+	rpcrdma_enc_read_segment(enc, 0x05060708, &seg);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_write_chunk(enc, 1);
+	rpcrdma_enc_segment(enc, &seg);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_reply_chunk(enc, 1);
+	rpcrdma_enc_segment(enc, &seg);
+}
+
+static const u8 encoded_all[] = {
+	/* fixed part */
+	0x11, 0x22, 0x33, 0x44, 0, 0, 0, 1,
+	0x01, 0x02, 0x03, 0x04, 0, 0, 0, 1,
+	/* Read list */
+	0, 0, 0, 1, 0x05, 0x06, 0x07, 0x08,
+	0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4,
+	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8,
+	0, 0, 0, 0,
+	/* Write list */
+	0, 0, 0, 1, 0, 0, 0, 1,
+	0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4,
+	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8,
+	0, 0, 0, 0,
+	/* Reply chunk */
+	0, 0, 0, 1, 0, 0, 0, 1,
+	0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4,
+	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8,
+};
+
+static void wire_encode_lists(struct kunit *test)
+{
+	struct rpcrdma_enc enc;
+	u8 buf[128];
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	encode_all(&enc);
+
+	expect_octets(test, &enc, encoded_all, sizeof(encoded_all));
+}
+
+static void wire_encode_empty(struct kunit *test)
+{
+	static const u8 want[RPCRDMA_HDR_MIN] = {
+		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 1, 0, 0, 0, 32,
+	};
+	u8 buf[RPCRDMA_HDR_MIN];
+	struct rpcrdma_enc enc;
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	rpcrdma_enc_fixed(&enc, XID, RPCRDMA_V1, 32, RPCRDMA_MSG);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+
+	expect_octets(test, &enc, want, sizeof(want));
+}
+
+static void wire_encode_errors(struct kunit *test)
+{
+	static const u8 vers[RPCRDMA_ERR_VERS_LEN] = {
+		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 4,
+		0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2,
+	};
+	static const u8 chunk[RPCRDMA_ERR_CHUNK_LEN] = {
+		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 4,
+		0, 0, 0, 2,
+	};
+	u8 buf[RPCRDMA_ERR_VERS_LEN];
+	struct rpcrdma_enc enc;
+
+	rpcrdma_enc_init(&enc, buf, sizeof(vers));
+	rpcrdma_enc_err_vers(&enc, XID, RPCRDMA_V1, 32, 1, 2);
+	expect_octets(test, &enc, vers, sizeof(vers));
+
+	rpcrdma_enc_init(&enc, buf, sizeof(chunk));
+	rpcrdma_enc_err_chunk(&enc, XID, RPCRDMA_V1, 32);
+	expect_octets(test, &enc, chunk, sizeof(chunk));
+}
+
+/* Room one octet short, and every other shortage: sticky, nothing behind */
+static void wire_encode_overflow(struct kunit *test)
+{
+	struct rpcrdma_enc enc;
+	u32 max;
+	u8 *buf;
+
+	for (max = 0; max < sizeof(encoded_all); max++) {
+		buf = kunit_kmalloc(test, max, GFP_KERNEL);
+		KUNIT_ASSERT_TRUE(test, buf);
+		rpcrdma_enc_init(&enc, buf, max);
+
+		encode_all(&enc);
+
+		KUNIT_EXPECT_TRUE(test, enc.overflow);
+		KUNIT_EXPECT_EQ(test, enc.len, max & ~3U);
+	}
+}
+
+/* What was decoded and given back in full is, octet for octet, what came */
+static void wire_encode_decoded(struct kunit *test)
+{
+	u8 *buf = frame_octets(test, rich_frame, sizeof(rich_frame));
+	struct rpcrdma_write_iter writes;
+	struct rpcrdma_read_iter reads;
+	u8 copy[sizeof(rich_frame)];
+	struct rpcrdma_chunk reply;
+	struct rpcrdma_enc enc;
+	struct rpcrdma_hdr hdr;
+
+	rpcrdma_decode(&hdr, buf, sizeof(rich_frame), &frame_limits);
+	rpcrdma_enc_init(&enc, copy, sizeof(copy));
+	rpcrdma_enc_fixed(&enc, hdr.xid, hdr.vers, hdr.credits, hdr.proc);
+	rpcrdma_read_iter_init(&reads, &hdr);
+	while (rpcrdma_read_iter_next(&reads))
+		rpcrdma_enc_read_segment(&enc, reads.position, &reads.seg);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_write_iter_init(&writes, &hdr);
+	while (rpcrdma_write_iter_next(&writes))
+		rpcrdma_enc_chunk_result(&enc, &writes.chunk,
+					 writes.chunk.bytes);
+	rpcrdma_enc_list_end(&enc);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_hdr_reply_chunk(&hdr, &reply));
+	rpcrdma_enc_chunk_result(&enc, &reply, reply.bytes);
+
+	expect_octets(test, &enc, buf, RICH_BODY);
+}
+
+static void wire_chunk_result(struct kunit *test)
+{
+	static const struct {
+		u64 written;
+		u32 lengths[2];
+		bool overflow;
+	} cases[] = {
+		{ 0, { 0, 0 } },
+		{ 1, { 1, 0 } },
+		{ 99, { 99, 0 } },
+		{ 100, { 100, 0 } },
+		{ 101, { 100, 1 } },
+		{ 119, { 100, 19 } },
+		{ 120, { 100, 20 } },
+		{ 121, { 100, 20 }, true },
+		{ 1ULL << 32, { 100, 20 }, true },
+	};
+	struct rpcrdma_write_iter it;
+	struct rpcrdma_enc enc;
+	struct rpcrdma_hdr hdr;
+	__be32 words[10];
+	u32 i;
+
+	decode_rich(test, &hdr);
+	rpcrdma_write_iter_init(&it, &hdr);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_write_iter_next(&it));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		rpcrdma_enc_init(&enc, words, sizeof(words));
+
+		rpcrdma_enc_chunk_result(&enc, &it.chunk, cases[i].written);
+
+		KUNIT_EXPECT_EQ(test, enc.overflow, cases[i].overflow);
+		if (cases[i].overflow)
+			continue;
+		KUNIT_EXPECT_EQ(test, enc.len, (u32)sizeof(words));
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[0]), 1U);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[1]), 2U);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[2]), 0xb1U);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[3]),
+				cases[i].lengths[0]);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[7]),
+				cases[i].lengths[1]);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[9]), 0x5000U);
+	}
+}
+
+static struct kunit_case wire_cases[] = {
+	KUNIT_CASE_PARAM(wire_decode_fixed, fixed_gen_params),
+	KUNIT_CASE_PARAM(wire_decode_chunks, chunk_gen_params),
+	KUNIT_CASE(wire_decode_truncated),
+	KUNIT_CASE(wire_decode_mutated),
+	KUNIT_CASE(wire_version_limits),
+	KUNIT_CASE(wire_message_32_bits),
+	KUNIT_CASE(wire_direction),
+	KUNIT_CASE(wire_fault_names),
+	KUNIT_CASE(wire_read_iter),
+	KUNIT_CASE(wire_write_iter),
+	KUNIT_CASE(wire_reply_chunk),
+	KUNIT_CASE(wire_no_lists),
+	KUNIT_CASE(wire_encode_lists),
+	KUNIT_CASE(wire_encode_empty),
+	KUNIT_CASE(wire_encode_errors),
+	KUNIT_CASE(wire_encode_overflow),
+	KUNIT_CASE(wire_encode_decoded),
+	KUNIT_CASE(wire_chunk_result),
+	{}
+};
+
+struct kunit_suite rpcrdma_wire_suite = {
+	.name = "rpcrdma-wire",
+	.test_cases = wire_cases,
+};

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Runs the KUnit suites of the pure files in user space: one line per case,
+ * a summary, and an exit status that says whether all passed.
+ */
+#include <kunit/test.h>
+
+static unsigned int passed, failed;
+
+void *kunit_kzalloc(struct kunit *test, size_t size, int gfp)
+{
+	struct kunit_block *block = malloc(sizeof(*block));
+	void *data;
+
+	(void)gfp;
+	if (!block)
+		abort();
+	/* A block of its own, so that ASan sees where the data end */
+	data = calloc(1, size + !size);
+	if (!data)
+		abort();
+	block->data = data;
+	block->next = test->blocks;
+	test->blocks = block;
+	return data;
+}
+
+void *kunit_kmalloc(struct kunit *test, size_t size, int gfp)
+{
+	return kunit_kzalloc(test, size, gfp);
+}
+
+static void free_blocks(struct kunit *test)
+{
+	struct kunit_block *block;
+
+	while (test->blocks) {
+		block = test->blocks;
+		test->blocks = block->next;
+		free(block->data);
+		free(block);
+	}
+}
+
+static void run_once(const struct kunit_suite *suite,
+		     const struct kunit_case *c, const void *param,
+		     const char *desc)
+{
+	static struct kunit test;
+
+	test = (struct kunit){ .param_value = param };
+
+	if (!setjmp(test.abort))
+		c->run_case(&test);
+	free_blocks(&test);
+	printf("%s %s.%s%s%s\n", test.failed ? "not ok" : "ok", suite->name,
+	       c->name, *desc ? ": " : "", desc);
+	if (test.failed)
+		failed++;
+	else
+		passed++;
+}
+
+static void run_case(const struct kunit_suite *suite,
+		     const struct kunit_case *c)
+{
+	char desc[KUNIT_PARAM_DESC_SIZE] = "";
+	const void *param;
+
+	if (!c->generate_params) {
+		run_once(suite, c, NULL, desc);
+		return;
+	}
+	for (param = c->generate_params(NULL, desc); param;
+	     param = c->generate_params(param, desc))
+		run_once(suite, c, param, desc);
+}
+
+int main(void)
+{
+	struct kunit_suite *const *suite;
+	const struct kunit_case *c;
+
+	for (suite = kunit_shim_suites; *suite; suite++)
+		for (c = (*suite)->test_cases; c->run_case; c++)
+			run_case(*suite, c);
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed ? 1 : 0;
+}
