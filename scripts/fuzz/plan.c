@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Fuzz target: transfer modes and queue sizes for any shape and any device.
+ */
+#include "fuzz.h"
+
+/* Small numbers and borders often, anything sometimes */
+static u32 draw_size(struct draw *draw)
+{
+	u8 kind = draw_u8(draw);
+
+	switch (kind % 4) {
+	case 0:
+		return draw_u8(draw);
+	case 1:
+		return draw_u32(draw) % 10000;
+	case 2:
+		return (1U << (kind / 4 % 32)) + draw_u8(draw) - 128;
+	default:
+		return draw_u32(draw);
+	}
+}
+
+static void draw_shape(struct draw *draw, struct rpcrdma_call_shape *s)
+{
+	u8 flags = draw_u8(draw);
+
+	s->head = draw_size(draw);
+	s->pages = draw_size(draw);
+	s->tail = draw_size(draw);
+	s->tail_pad = draw_u8(draw) % 4;
+	s->page_count = draw_u8(draw);
+	s->call_ddp = flags & 1;
+	s->reply_max = draw_size(draw);
+	s->reply_pages = draw_size(draw);
+	s->reply_ddp = flags & 2;
+	s->no_ddp = flags & 4;
+	s->inline_send = draw_size(draw);
+	s->inline_recv = draw_size(draw);
+	s->pullup_max = draw_size(draw);
+	s->page_sges = draw_u8(draw);
+	s->mr_bytes = draw_size(draw);
+}
+
+static void check_call(const struct rpcrdma_call_shape *s)
+{
+	u64 total = (u64)s->head + s->pages + s->tail;
+	struct rpcrdma_call_plan plan;
+
+	rpcrdma_plan_call(&plan, s);
+	switch (plan.mode) {
+	case RPCRDMA_CALL_INLINE:
+		PROPERTY(!s->pages || s->page_count <= s->page_sges);
+		PROPERTY(total + RPCRDMA_HDR_MIN <= s->inline_send);
+		break;
+	case RPCRDMA_CALL_PULLUP:
+		PROPERTY(s->pages);
+		PROPERTY(total + RPCRDMA_HDR_MIN <= s->inline_send);
+		break;
+	case RPCRDMA_CALL_READ_CHUNK:
+		PROPERTY(s->call_ddp && !s->no_ddp && s->pages);
+		PROPERTY(s->head && s->head % 4 == 0);
+		PROPERTY(s->head < s->inline_send);
+		break;
+	case RPCRDMA_CALL_POSITION_ZERO:
+		PROPERTY(total + RPCRDMA_HDR_MIN > s->inline_send ||
+			 plan.write_list || plan.reply_chunk);
+		break;
+	}
+	if (plan.write_list)
+		PROPERTY(s->reply_ddp && !s->no_ddp && s->reply_pages);
+	if (plan.reply_chunk)
+		PROPERTY(plan.reply_chunk_bytes <= s->reply_max);
+	else
+		PROPERTY(!plan.reply_chunk_bytes);
+	PROPERTY(((u64)s->reply_max + RPCRDMA_HDR_MIN <= s->inline_recv) ==
+		 (!plan.write_list && !plan.reply_chunk));
+}
+
+static void draw_queues(struct draw *draw, struct rpcrdma_queue_want *want,
+			struct rpcrdma_device_limits *dev)
+{
+	want->credits = draw_size(draw);
+	want->bc_credits = draw_size(draw);
+	want->recv_batch = draw_size(draw);
+	want->payload_pages = draw_size(draw);
+	want->rw_wrs = draw_size(draw);
+	want->send_sge = draw_u8(draw);
+	want->use_frwr = draw_u8(draw) & 1;
+	dev->max_qp_wr = draw_size(draw);
+	dev->max_cqe = draw_size(draw);
+	dev->max_send_sge = draw_u8(draw);
+	dev->max_recv_sge = draw_u8(draw);
+	dev->max_sge_rd = draw_u8(draw);
+	dev->max_frwr_pages = draw_size(draw);
+	dev->max_mr = draw_size(draw);
+	dev->max_rd_atom = draw_u8(draw);
+	dev->max_init_rd_atom = draw_u8(draw);
+}
+
+static void check_queues(const struct rpcrdma_queue_want *want,
+			 const struct rpcrdma_device_limits *dev)
+{
+	struct rpcrdma_queue_sizes s;
+	int ret;
+
+	ret = rpcrdma_plan_queues(&s, want, dev);
+	PROPERTY(ret == 0 || ret == -EINVAL);
+	if (ret)
+		return;
+	PROPERTY(s.credits >= 1 && s.credits <= want->credits);
+	PROPERTY(s.bc_credits <= want->bc_credits);
+	PROPERTY(!want->bc_credits == !s.bc_credits);
+	PROPERTY(s.sq_depth <= dev->max_qp_wr && s.sq_depth <= dev->max_cqe);
+	PROPERTY(s.rq_depth <= dev->max_qp_wr && s.rq_depth <= dev->max_cqe);
+	PROPERTY(s.recvs == s.rq_depth - 1);
+	PROPERTY(s.recvs >= (u64)s.credits + s.bc_credits);
+	PROPERTY(s.sq_depth > (u64)s.credits + s.bc_credits);
+	PROPERTY(s.send_sge >= 1 && s.send_sge <= dev->max_send_sge);
+	if (!want->use_frwr) {
+		PROPERTY(!s.mr_pages && !s.mrs_per_payload);
+		return;
+	}
+	PROPERTY(s.mr_pages >= 1 && s.mr_pages <= dev->max_frwr_pages);
+	PROPERTY((u64)s.mr_pages * s.mrs_per_payload >= want->payload_pages);
+	PROPERTY((u64)s.credits * s.mrs_per_payload <= dev->max_mr);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct draw draw = { data, size };
+	struct rpcrdma_device_limits dev;
+	struct rpcrdma_call_shape shape;
+	struct rpcrdma_queue_want want;
+
+	draw_shape(&draw, &shape);
+	check_call(&shape);
+	draw_queues(&draw, &want, &dev);
+	check_queues(&want, &dev);
+	return 0;
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Fuzz target: Transport Headers, in two ways. The input as a received frame:
+ * nothing is read outside of it, and what is accepted adds up, tiles exactly
+ * and can be written again. The input as a recipe for a header: what is
+ * encoded decodes to the same.
+ */
+#include "fuzz.h"
+
+#define MAX_MESSAGE	(1U << 20)
+#define MAX_SEGS	64
+
+static const struct rpcrdma_limits wide = {
+	.vers_min = RPCRDMA_V1, .vers_max = RPCRDMA_V1,
+	.max_read_segs = 512, .max_write_segs = 512, .max_write_chunks = 64,
+	.max_message = MAX_MESSAGE,
+};
+
+static const struct rpcrdma_limits endless = {
+	.vers_min = 0, .vers_max = U32_MAX,
+	.max_read_segs = U32_MAX, .max_write_segs = U32_MAX,
+	.max_write_chunks = U32_MAX, .max_message = U64_MAX,
+};
+
+static const struct rpcrdma_limits narrow = {
+	.vers_min = RPCRDMA_V1, .vers_max = RPCRDMA_V1,
+	.max_read_segs = 2, .max_write_segs = 2, .max_write_chunks = 1,
+	.max_message = 4096,
+};
+
+/* The next data segment that has octets */
+static bool next_data(struct rpcrdma_read_iter *it)
+{
+	while (rpcrdma_read_iter_next(it))
+		if (it->position && it->seg.length)
+			return true;
+	return false;
+}
+
+static void check_data_extent(struct rpcrdma_read_iter *it, u32 *position,
+			      const struct rpcrdma_extent *ext)
+{
+	PROPERTY(next_data(it));
+	PROPERTY(it->seg.handle == ext->seg.handle);
+	PROPERTY(it->seg.length == ext->len);
+	PROPERTY(it->seg.offset == ext->seg.offset);
+	PROPERTY(it->position == *position || it->position == ext->msg);
+	*position = it->position;
+}
+
+static void check_tiling(const struct rpcrdma_hdr *hdr)
+{
+	u64 at = 0, inlined = 0, base = 0, data = 0;
+	struct rpcrdma_read_iter it;
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+	u32 position = 0;
+
+	rpcrdma_read_iter_init(&it, hdr);
+	rpcrdma_tiler_init(&tiler, hdr);
+	while (rpcrdma_tiler_next(&tiler, &ext)) {
+		PROPERTY(ext.msg == at && ext.len);
+		at += ext.len;
+		switch (ext.kind) {
+		case RPCRDMA_EXTENT_INLINE:
+			PROPERTY(ext.src == hdr->body + inlined);
+			inlined += ext.len;
+			break;
+		case RPCRDMA_EXTENT_READ:
+			PROPERTY(ext.seg.length == ext.len);
+			if (ext.chunk) {
+				check_data_extent(&it, &position, &ext);
+				data += ext.len;
+			} else {
+				base += ext.len;
+			}
+			break;
+		case RPCRDMA_EXTENT_PAD:
+			PROPERTY(ext.len < 4 && (ext.msg + ext.len) % 4 == 0);
+			break;
+		}
+	}
+	PROPERTY(!next_data(&it));
+	PROPERTY(at == hdr->msg_len);
+	PROPERTY(inlined == hdr->body_len);
+	PROPERTY(base == hdr->pz_bytes);
+	PROPERTY(data == hdr->read_bytes);
+}
+
+/* Accepted chunk lists, written again, are what was received */
+static void check_rewrite(const struct rpcrdma_hdr *hdr)
+{
+	u32 len = hdr->body - hdr->reads;
+	struct rpcrdma_write_iter writes;
+	struct rpcrdma_read_iter reads;
+	u64 read = 0, written = 0;
+	struct rpcrdma_chunk reply;
+	struct rpcrdma_enc enc;
+	u8 *copy = malloc(len);
+
+	rpcrdma_enc_init(&enc, copy, len);
+	rpcrdma_read_iter_init(&reads, hdr);
+	while (rpcrdma_read_iter_next(&reads)) {
+		rpcrdma_enc_read_segment(&enc, reads.position, &reads.seg);
+		read += reads.seg.length;
+	}
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_write_iter_init(&writes, hdr);
+	while (rpcrdma_write_iter_next(&writes)) {
+		rpcrdma_enc_chunk_result(&enc, &writes.chunk,
+					 writes.chunk.bytes);
+		written += writes.chunk.segs;
+	}
+	rpcrdma_enc_list_end(&enc);
+	if (rpcrdma_hdr_reply_chunk(hdr, &reply)) {
+		rpcrdma_enc_chunk_result(&enc, &reply, reply.bytes);
+		PROPERTY(reply.segs == hdr->reply_segs);
+		PROPERTY(reply.bytes == hdr->reply_bytes);
+	} else {
+		rpcrdma_enc_list_end(&enc);
+	}
+	PROPERTY(!enc.overflow && enc.len == len);
+	PROPERTY(!memcmp(copy, hdr->buf + hdr->reads, len));
+	PROPERTY(read == hdr->pz_bytes + hdr->read_bytes);
+	PROPERTY(written == hdr->write_segs);
+	free(copy);
+}
+
+static void check_accepted(const struct rpcrdma_hdr *hdr,
+			   const struct rpcrdma_limits *lim)
+{
+	PROPERTY(hdr->fault == RPCRDMA_FAULT_NONE);
+	if (hdr->proc == RPCRDMA_ERROR)
+		return;
+	PROPERTY(hdr->proc == RPCRDMA_MSG || hdr->proc == RPCRDMA_NOMSG);
+	PROPERTY(hdr->vers == RPCRDMA_V1);
+	PROPERTY(hdr->body >= RPCRDMA_HDR_MIN && hdr->body <= hdr->len);
+	PROPERTY(hdr->body_len <= hdr->len - hdr->body);
+	PROPERTY(hdr->msg_len <= lim->max_message);
+	PROPERTY(hdr->read_segs <= lim->max_read_segs);
+	PROPERTY(hdr->read_chunks <= hdr->read_segs);
+	PROPERTY(hdr->write_chunks <= lim->max_write_chunks);
+	PROPERTY(hdr->write_chunks <= hdr->write_segs);
+	PROPERTY(hdr->write_segs + hdr->reply_segs <= lim->max_write_segs);
+	PROPERTY(rpcrdma_hdr_has_message(hdr) || hdr->reply);
+	check_tiling(hdr);
+	check_rewrite(hdr);
+	rpcrdma_hdr_inv_handle(hdr);
+}
+
+static void check_frame(const u8 *data, u32 size,
+			const struct rpcrdma_limits *lim)
+{
+	enum rpcrdma_disposition disposition;
+	struct rpcrdma_hdr hdr;
+
+	disposition = rpcrdma_decode(&hdr, data, size, lim);
+	PROPERTY(rpcrdma_fault_name(hdr.fault));
+	rpcrdma_hdr_direction(&hdr);
+	if (disposition == RPCRDMA_ACCEPT) {
+		check_accepted(&hdr, lim);
+		return;
+	}
+	PROPERTY(hdr.fault != RPCRDMA_FAULT_NONE);
+	if (disposition != RPCRDMA_DROP) {
+		PROPERTY(size >= RPCRDMA_FIXED_LEN);
+		PROPERTY(hdr.proc != RPCRDMA_ERROR);
+	}
+}
+
+/* A header as drawn from the input */
+struct recipe {
+	u32 xid;
+	u32 credits;
+	u32 base;
+	u32 read_segs;
+	u32 position[MAX_SEGS];
+	struct rpcrdma_segment read[MAX_SEGS];
+	u32 write_chunks;
+	u32 write_segs[4];
+	struct rpcrdma_segment write[4][4];
+	u32 reply_segs;
+	struct rpcrdma_segment reply[4];
+};
+
+static void draw_segment(struct draw *draw, struct rpcrdma_segment *seg,
+			 u32 least)
+{
+	seg->handle = draw_u32(draw);
+	seg->length = least + draw_u32(draw) % 5000;
+	seg->offset = (u64)draw_u32(draw) << 32 | draw_u32(draw);
+}
+
+/* Chunks at positions that leave no octet of the base twice or unreached */
+static void draw_reads(struct draw *draw, struct recipe *r, bool nomsg)
+{
+	u32 chunks = draw_u8(draw) % 4, segs, position = 0, used = 0, gap, len;
+
+	if (nomsg) {
+		draw_segment(draw, &r->read[0], 4);
+		r->position[0] = 0;
+		r->read_segs = 1;
+		r->base = r->read[0].length;
+	}
+	while (chunks--) {
+		gap = draw_u8(draw) % 16 * 4;
+		if (!position && !gap)
+			gap = 4;
+		if (used + gap > r->base)
+			return;
+		used += gap;
+		position += gap;
+		for (segs = 1 + draw_u8(draw) % 4, len = 0; segs; segs--) {
+			r->position[r->read_segs] = position;
+			draw_segment(draw, &r->read[r->read_segs], 1);
+			len += r->read[r->read_segs++].length;
+		}
+		position += rpcrdma_xdr_roundup(len);
+	}
+}
+
+static void draw_recipe(struct draw *draw, struct recipe *r, bool nomsg)
+{
+	u32 i, j;
+
+	memset(r, 0, sizeof(*r));
+	r->xid = draw_u32(draw);
+	r->credits = draw_u32(draw);
+	r->base = 4 + draw_u8(draw);
+	draw_reads(draw, r, nomsg);
+	r->write_chunks = draw_u8(draw) % 5;
+	for (i = 0; i < r->write_chunks; i++) {
+		r->write_segs[i] = 1 + draw_u8(draw) % 4;
+		for (j = 0; j < r->write_segs[i]; j++)
+			draw_segment(draw, &r->write[i][j], 0);
+	}
+	r->reply_segs = draw_u8(draw) % 5;
+	for (i = 0; i < r->reply_segs; i++)
+		draw_segment(draw, &r->reply[i], 0);
+}
+
+static void encode_recipe(struct rpcrdma_enc *enc, const struct recipe *r,
+			  bool nomsg)
+{
+	u32 i, j;
+
+	rpcrdma_enc_fixed(enc, r->xid, RPCRDMA_V1, r->credits,
+			  nomsg ? RPCRDMA_NOMSG : RPCRDMA_MSG);
+	for (i = 0; i < r->read_segs; i++)
+		rpcrdma_enc_read_segment(enc, r->position[i], &r->read[i]);
+	rpcrdma_enc_list_end(enc);
+	for (i = 0; i < r->write_chunks; i++) {
+		rpcrdma_enc_write_chunk(enc, r->write_segs[i]);
+		for (j = 0; j < r->write_segs[i]; j++)
+			rpcrdma_enc_segment(enc, &r->write[i][j]);
+	}
+	rpcrdma_enc_list_end(enc);
+	if (!r->reply_segs) {
+		rpcrdma_enc_list_end(enc);
+		return;
+	}
+	rpcrdma_enc_reply_chunk(enc, r->reply_segs);
+	for (i = 0; i < r->reply_segs; i++)
+		rpcrdma_enc_segment(enc, &r->reply[i]);
+}
+
+static bool same_segment(const struct rpcrdma_segment *a,
+			 const struct rpcrdma_segment *b)
+{
+	return a->handle == b->handle && a->length == b->length &&
+	       a->offset == b->offset;
+}
+
+static void compare_chunk(const struct rpcrdma_chunk *chunk, u32 segs,
+			  const struct rpcrdma_segment *want)
+{
+	struct rpcrdma_segment seg;
+	u32 i;
+
+	PROPERTY(chunk->segs == segs);
+	for (i = 0; i < segs; i++) {
+		rpcrdma_chunk_segment(chunk, i, &seg);
+		PROPERTY(same_segment(&seg, &want[i]));
+	}
+}
+
+static void compare_recipe(const struct rpcrdma_hdr *hdr,
+			   const struct recipe *r)
+{
+	struct rpcrdma_write_iter writes;
+	struct rpcrdma_read_iter reads;
+	struct rpcrdma_chunk reply;
+	u32 i;
+
+	PROPERTY(hdr->xid == r->xid && hdr->credits == r->credits);
+	rpcrdma_read_iter_init(&reads, hdr);
+	for (i = 0; i < r->read_segs; i++) {
+		PROPERTY(rpcrdma_read_iter_next(&reads));
+		PROPERTY(reads.position == r->position[i]);
+		PROPERTY(same_segment(&reads.seg, &r->read[i]));
+	}
+	PROPERTY(!rpcrdma_read_iter_next(&reads));
+	rpcrdma_write_iter_init(&writes, hdr);
+	for (i = 0; i < r->write_chunks; i++) {
+		PROPERTY(rpcrdma_write_iter_next(&writes));
+		compare_chunk(&writes.chunk, r->write_segs[i], r->write[i]);
+	}
+	PROPERTY(!rpcrdma_write_iter_next(&writes));
+	PROPERTY(rpcrdma_hdr_reply_chunk(hdr, &reply) == !!r->reply_segs);
+	if (r->reply_segs)
+		compare_chunk(&reply, r->reply_segs, r->reply);
+}
+
+static void check_recipe(const u8 *data, size_t size)
+{
+	struct draw draw = { data, size };
+	bool nomsg = draw_u8(&draw) & 1;
+	struct rpcrdma_enc enc;
+	struct rpcrdma_hdr hdr;
+	struct recipe r;
+	u8 buf[4096];
+	u32 xid;
+
+	draw_recipe(&draw, &r, nomsg);
+	memset(buf, 0, sizeof(buf));
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	encode_recipe(&enc, &r, nomsg);
+	PROPERTY(!enc.overflow);
+	if (!nomsg) {
+		xid = cpu_to_be32(r.xid);
+		memcpy(buf + enc.len, &xid, sizeof(xid));
+		enc.len += r.base;
+	}
+	PROPERTY(rpcrdma_decode(&hdr, buf, enc.len, &wide) == RPCRDMA_ACCEPT);
+	compare_recipe(&hdr, &r);
+	check_accepted(&hdr, &wide);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	check_frame(data, size, &wide);
+	check_frame(data, size, &endless);
+	check_frame(data, size, &narrow);
+	check_recipe(data, size);
+	return 0;
+}
