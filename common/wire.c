@@ -266,26 +266,6 @@ static enum rpcrdma_fault check_message(struct decoder *dec)
 	return RPCRDMA_FAULT_NONE;
 }
 
-static enum rpcrdma_fault dec_error(struct decoder *dec)
-{
-	struct rpcrdma_hdr *hdr = dec->hdr;
-	enum rpcrdma_fault fault = dec_u32(dec, &hdr->errcode);
-
-	if (fault)
-		return fault;
-	switch (hdr->errcode) {
-	case RPCRDMA_ERR_VERS:
-		fault = dec_u32(dec, &hdr->err_vers_low);
-		if (!fault)
-			fault = dec_u32(dec, &hdr->err_vers_high);
-		return fault;
-	case RPCRDMA_ERR_CHUNK:
-		return RPCRDMA_FAULT_NONE;
-	default:
-		return RPCRDMA_FAULT_ERRCODE;
-	}
-}
-
 /* The codec itself knows one version; the limits may exclude that one too */
 static bool version_spoken(const struct decoder *dec)
 {
@@ -293,6 +273,23 @@ static bool version_spoken(const struct decoder *dec)
 
 	return vers == RPCRDMA_V1 && vers >= dec->lim->vers_min &&
 	       vers <= dec->lim->vers_max;
+}
+
+static enum rpcrdma_fault dec_error(struct decoder *dec)
+{
+	struct rpcrdma_hdr *hdr = dec->hdr;
+	enum rpcrdma_fault fault = dec_u32(dec, &hdr->errcode);
+
+	if (hdr->errcode != RPCRDMA_ERR_VERS && !version_spoken(dec))
+		return RPCRDMA_FAULT_VERSION;
+	if (fault || hdr->errcode == RPCRDMA_ERR_CHUNK)
+		return fault;
+	if (hdr->errcode != RPCRDMA_ERR_VERS)
+		return RPCRDMA_FAULT_ERRCODE;
+	fault = dec_u32(dec, &hdr->err_vers_low);
+	if (!fault)
+		fault = dec_u32(dec, &hdr->err_vers_high);
+	return fault;
 }
 
 /* Fixed fields, as far as the octets reach; the others stay zero */
@@ -317,15 +314,10 @@ static enum rpcrdma_fault dec_by_proc(struct decoder *dec)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
 	enum rpcrdma_fault fault;
-	bool spoken = version_spoken(dec);
 
-	if (hdr->proc == RPCRDMA_ERROR) {
-		fault = dec_error(dec);
-		if (!spoken && hdr->errcode != RPCRDMA_ERR_VERS)
-			fault = RPCRDMA_FAULT_VERSION;
-		return fault;
-	}
-	if (!spoken)
+	if (hdr->proc == RPCRDMA_ERROR)
+		return dec_error(dec);
+	if (!version_spoken(dec))
 		return RPCRDMA_FAULT_VERSION;
 
 	switch (hdr->proc) {
@@ -380,7 +372,7 @@ static enum rpcrdma_disposition disposition(const struct rpcrdma_hdr *hdr)
  *
  * Decisions where RFC 8166 leaves room:
  *
- * - Fewer than 16 octets: dropped; there may be no XID to answer.
+ * - Fewer than 16 octets are dropped: there may be no XID to answer.
  * - ERR_VERS is accepted under any version, since its sender may speak none of
  *   ours. No other RDMA_ERROR of a foreign version is, and none is answered.
  *   An RDMA_ERROR that is truncated or of an unknown kind is dropped, with

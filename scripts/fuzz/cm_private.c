@@ -43,7 +43,7 @@ static void check_combine(const struct rpcrdma_cm_private *peer,
 	PROPERTY(prop.remote_inv == (local.remote_inv && peer->remote_inv));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	const u8 *found = search(data, size);
 	struct rpcrdma_cm_private peer;

@@ -11,7 +11,7 @@
 
 #include "rpcrdma/plan.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 /* A property of the code under test: false is a finding */
 #define PROPERTY(cond)							\

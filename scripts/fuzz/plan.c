@@ -126,7 +126,7 @@ static void check_queues(const struct rpcrdma_queue_want *want,
 	PROPERTY((u64)s.credits * s.mrs_per_payload <= dev->max_mr);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct draw draw = { data, size };
 	struct rpcrdma_device_limits dev;

@@ -336,7 +336,7 @@ static void check_recipe(const u8 *data, size_t size)
 	check_accepted(&hdr, &wide);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	check_frame(data, size, &wide);
 	check_frame(data, size, &endless);
