@@ -21,4 +21,46 @@
 #include <asm/unaligned.h>
 #endif
 
+/*
+ * sysctl: 6.1 ends a table with an empty entry and hands it to the handler
+ * writable; a later kernel takes an empty entry for an error.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define RPCRDMA_CTL_CONST const
+#define RPCRDMA_CTL_END
+#else
+#define RPCRDMA_CTL_CONST
+#define RPCRDMA_CTL_END { }
+#endif
+
+/*
+ * 6.1 calls xpo_secure_port of every transport without asking whether there is
+ * one; later kernels leave RQ_SECURE to xpo_recvfrom alone.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define RPCRDMA_XPO_SECURE_PORT(fn)
+#else
+#define RPCRDMA_XPO_SECURE_PORT(fn) .xpo_secure_port = (fn),
+#endif
+
+/*
+ * 6.1 queues a callback for the service's threads in a list with a lock of its
+ * own. A macro, so that not every file needs the sunrpc headers.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define rpcrdma_bc_enqueue(serv, rqst)					\
+do {									\
+	lwq_enqueue(&(rqst)->rq_bc_list, &(serv)->sv_cb_list);		\
+	svc_pool_wake_idle_thread(&(serv)->sv_pools[0]);		\
+} while (0)
+#else
+#define rpcrdma_bc_enqueue(serv, rqst)					\
+do {									\
+	spin_lock(&(serv)->sv_cb_lock);					\
+	list_add_tail(&(rqst)->rq_bc_list, &(serv)->sv_cb_list);	\
+	wake_up(&(serv)->sv_cb_waitq);					\
+	spin_unlock(&(serv)->sv_cb_lock);				\
+} while (0)
+#endif
+
 #endif /* RPCRDMA_COMPAT_H */

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The reverse direction (RFC 8167): an rpc_xprt through which nfsd's NFSv4.1
+ * callbacks go to a client over the connection that the client made.
+ *
+ * Reverse-direction messages are always inline and short: a Call is copied
+ * behind its header, and its Reply is copied out of the Receive buffer.
+ */
+
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/addr.h>
+#include <linux/sunrpc/clnt.h>
+#include <linux/sunrpc/sched.h>
+#include <linux/sunrpc/xprt.h>
+
+#include "svc_rdma.h"
+
+static const struct rpc_timeout bc_timeout = {
+	.to_initval	= 60 * HZ,
+	.to_maxval	= 60 * HZ,
+};
+
+/* @status: octets of the Reply, or why there is none */
+static void bc_complete(struct rpc_xprt *xprt, struct rpc_rqst *rqst,
+			int status)
+{
+	if (status < 0) {
+		rqst->rq_task->tk_status = status;
+		status = 0;
+	}
+	spin_lock(&xprt->queue_lock);
+	xprt_complete_rqst(rqst->rq_task, status);
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+}
+
+static struct rpc_rqst *bc_find(struct rpc_xprt *xprt, u32 xid)
+{
+	struct rpc_rqst *rqst;
+
+	spin_lock(&xprt->queue_lock);
+	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid)); /* byteswap: xid */
+	if (rqst)
+		xprt_pin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+	return rqst;
+}
+
+/* A grant of none would be for ever; more than we asked for is of no use */
+static void bc_take_credits(struct rpc_xprt *xprt, u32 credits)
+{
+	credits = clamp_t(u32, credits, 1, xprt->max_reqs);
+	spin_lock(&xprt->transport_lock);
+	xprt->cwnd = credits << RPC_CWNDSHIFT;
+	spin_unlock(&xprt->transport_lock);
+}
+
+/**
+ * svc_rdma_bc_reply - a reverse-direction Reply arrived
+ * @conn: connection
+ * @recv: accepted message; stays the caller's
+ *
+ * Context: process: sunrpc's locks do not shut out softirqs.
+ */
+void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
+{
+	struct rpc_xprt *xprt = conn->xprt.xpt_bc_xprt;
+	const struct rpcrdma_hdr *hdr = &recv->hdr;
+	struct rpc_rqst *rqst;
+	struct kvec *dst;
+	int status;
+
+	rqst = xprt ? bc_find(xprt, hdr->xid) : NULL;
+	if (!rqst)
+		return;
+	memcpy(&rqst->rq_private_buf, &rqst->rq_rcv_buf,
+	       sizeof(rqst->rq_private_buf));
+	dst = &rqst->rq_private_buf.head[0];
+	if (hdr->body_len <= dst->iov_len) {
+		memcpy(dst->iov_base, hdr->buf + hdr->body, hdr->body_len);
+		status = hdr->body_len;
+	} else {
+		status = -EIO;
+	}
+	bc_take_credits(xprt, hdr->credits);
+	bc_complete(xprt, rqst, status);
+}
+
+/**
+ * svc_rdma_bc_error - the client refused a reverse-direction Call
+ * @conn: connection
+ * @recv: RDMA_ERROR message; stays the caller's
+ *
+ * Context: process.
+ */
+void svc_rdma_bc_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
+{
+	struct rpc_xprt *xprt = conn->xprt.xpt_bc_xprt;
+	struct rpc_rqst *rqst;
+
+	rqst = xprt ? bc_find(xprt, recv->hdr.xid) : NULL;
+	if (rqst)
+		bc_complete(xprt, rqst, -EIO);
+}
+
+static int bc_buf_alloc(struct rpc_task *task)
+{
+	struct rpc_rqst *rqst = task->tk_rqstp;
+	size_t callsize = ALIGN(rqst->rq_callsize, sizeof(long));
+	void *buf;
+
+	buf = kmalloc(callsize + rqst->rq_rcvsize, rpc_task_gfp_mask());
+	if (!buf)
+		return -ENOMEM;
+	rqst->rq_buffer = buf;
+	rqst->rq_rbuffer = buf + callsize;
+	return 0;
+}
+
+static void bc_buf_free(struct rpc_task *task)
+{
+	kfree(task->tk_rqstp->rq_buffer);
+}
+
+static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
+{
+	const struct xdr_buf *buf = &rqst->rq_snd_buf;
+	struct svc_rdma_send *send;
+	struct rpcrdma_enc *enc;
+
+	send = svc_rdma_send_get(conn, rpc_task_gfp_mask());
+	if (!send)
+		return -ENOBUFS;
+	enc = &send->enc;
+	rpcrdma_enc_fixed(enc,
+			  be32_to_cpu(rqst->rq_xid), /* byteswap: xid */
+			  RPCRDMA_V1, rqst->rq_xprt->max_reqs, RPCRDMA_MSG);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_list_end(enc);
+	if (enc->overflow || buf->len > enc->max - enc->len) {
+		svc_rdma_send_put(send);
+		return -EMSGSIZE;
+	}
+	svc_rdma_send_copy(send, buf, 0, buf->len);
+	rqst->rq_xtime = ktime_get();
+	return svc_rdma_send_post(send, 0);
+}
+
+/*
+ * 0: it is on its way. -EMSGSIZE: longer than the inline threshold, which ends
+ * the RPC. -ENOBUFS: tried again soon. -ENOTCONN: the connection is gone for
+ * good; the transport says so, lest sunrpc try again at once.
+ */
+static int bc_send_request(struct rpc_rqst *rqst)
+{
+	struct svc_xprt *sxprt = rqst->rq_xprt->bc_xprt;
+	struct svc_rdma_conn *conn = svc_rdma_conn(sxprt);
+	int rc = -ENOTCONN;
+
+	if (!test_bit(XPT_DEAD, &sxprt->xpt_flags) && svc_rdma_enter(conn)) {
+		rc = bc_send(conn, rqst);
+		svc_rdma_leave(conn);
+	}
+	if (rc == -ENOTCONN)
+		xprt_disconnect_done(rqst->rq_xprt);
+	return rc;
+}
+
+/* Only the client can connect: whoever wants to send is told so */
+static void bc_connect(struct rpc_xprt *xprt, struct rpc_task *task)
+{
+	xprt_clear_connecting(xprt);
+	xprt_wake_pending_tasks(xprt, -ENOTCONN);
+}
+
+static void bc_close(struct rpc_xprt *xprt)
+{
+	xprt_disconnect_done(xprt);
+	xprt->cwnd = RPC_CWNDSHIFT;
+}
+
+static void bc_free_addresses(struct rpc_xprt *xprt)
+{
+	kfree(xprt->address_strings[RPC_DISPLAY_ADDR]);
+	kfree(xprt->address_strings[RPC_DISPLAY_PORT]);
+	kfree(xprt->address_strings[RPC_DISPLAY_HEX_ADDR]);
+	kfree(xprt->address_strings[RPC_DISPLAY_HEX_PORT]);
+}
+
+static void bc_destroy(struct rpc_xprt *xprt)
+{
+	bc_free_addresses(xprt);
+	xprt_free(xprt);
+	module_put(THIS_MODULE);
+}
+
+static void bc_print_stats(struct rpc_xprt *xprt, struct seq_file *seq)
+{
+	seq_printf(seq, "\txprt:\trdma-bc %lu %lu %lu\n", xprt->stat.sends,
+		   xprt->stat.recvs, xprt->stat.bad_xids);
+}
+
+static const struct rpc_xprt_ops bc_ops = {
+	.reserve_xprt		= xprt_reserve_xprt_cong,
+	.release_xprt		= xprt_release_xprt_cong,
+	.alloc_slot		= xprt_alloc_slot,
+	.free_slot		= xprt_free_slot,
+	.connect		= bc_connect,
+	.buf_alloc		= bc_buf_alloc,
+	.buf_free		= bc_buf_free,
+	.send_request		= bc_send_request,
+	.wait_for_reply_request	= xprt_wait_for_reply_request_def,
+	.release_request	= xprt_release_rqst_cong,
+	.close			= bc_close,
+	.destroy		= bc_destroy,
+	.print_stats		= bc_print_stats,
+};
+
+static const char *bc_hex_addr(const struct sockaddr *sap)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)sap;
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)sap;
+
+	if (sap->sa_family == AF_INET6)
+		return kasprintf(GFP_KERNEL, "%pi6", &sin6->sin6_addr);
+	return kasprintf(GFP_KERNEL, "%4phN", &sin->sin_addr);
+}
+
+static void bc_format_addresses(struct rpc_xprt *xprt)
+{
+	const struct sockaddr *sap = (struct sockaddr *)&xprt->addr;
+	const char **str = xprt->address_strings;
+	char addr[RPCRDMA_ADDRSTRLEN];
+
+	rpc_ntop(sap, addr, sizeof(addr));
+	str[RPC_DISPLAY_ADDR] = kstrdup(addr, GFP_KERNEL);
+	str[RPC_DISPLAY_PORT] = kasprintf(GFP_KERNEL, "%u", rpc_get_port(sap));
+	str[RPC_DISPLAY_HEX_ADDR] = bc_hex_addr(sap);
+	str[RPC_DISPLAY_HEX_PORT] = kasprintf(GFP_KERNEL, "%4hx",
+					      rpc_get_port(sap));
+	str[RPC_DISPLAY_PROTO] = "rdma";
+	str[RPC_DISPLAY_NETID] = sap->sa_family == AF_INET6 ? "rdma6" : "rdma";
+}
+
+static struct xprt_class bc_class;
+
+/*
+ * A connection has one such transport for as long as it lasts: one reference
+ * is its svc_xprt's, the other belongs to the caller.
+ */
+static struct rpc_xprt *bc_setup(struct xprt_create *args)
+{
+	struct svc_rdma_conn *conn = svc_rdma_conn(args->bc_xprt);
+	struct rpc_xprt *xprt;
+
+	if (args->addrlen > sizeof(xprt->addr))
+		return ERR_PTR(-EBADF);
+	xprt = xprt_alloc(args->net, sizeof(*xprt), SVC_RDMA_BC_CREDITS,
+			  SVC_RDMA_BC_CREDITS);
+	if (!xprt)
+		return ERR_PTR(-ENOMEM);
+	__module_get(THIS_MODULE);
+
+	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
+	xprt->addrlen = args->addrlen;
+	bc_format_addresses(xprt);
+	xprt->xprt_class = &bc_class;
+	xprt->ops = &bc_ops;
+	xprt->prot = XPRT_TRANSPORT_BC_RDMA;
+	xprt->timeout = &bc_timeout;
+	xprt->max_payload = conn->ep->prop.inline_send - RPCRDMA_HDR_MIN;
+	xprt_set_bound(xprt);
+	xprt_set_connected(xprt);
+
+	xprt->bc_xprt = args->bc_xprt;
+	args->bc_xprt->xpt_bc_xprt = xprt_get(xprt);
+	return xprt;
+}
+
+static struct xprt_class bc_class = {
+	.list		= LIST_HEAD_INIT(bc_class.list),
+	.name		= "rdma backchannel",
+	.owner		= THIS_MODULE,
+	.ident		= XPRT_TRANSPORT_BC_RDMA,
+	.setup		= bc_setup,
+	.netid		= { "" },
+};
+
+/**
+ * svc_rdma_bc_init - let nfsd's callback client find the reverse direction
+ *
+ * Context: module init.
+ *
+ * Return: 0 or a negative errno.
+ */
+int svc_rdma_bc_init(void)
+{
+	return xprt_register_transport(&bc_class);
+}
+
+/**
+ * svc_rdma_bc_exit - undo svc_rdma_bc_init()
+ *
+ * Context: module exit.
+ */
+void svc_rdma_bc_exit(void)
+{
+	xprt_unregister_transport(&bc_class);
+}

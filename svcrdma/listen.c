@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Listeners, the transport class that creates them, and the server's init.
+ */
+
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/addr.h>
+
+#include "rpcrdma/sides.h"
+#include "svc_rdma.h"
+
+#define SVC_RDMA_BACKLOG	10
+
+/* Connect Requests that wait for a thread; more are refused */
+#define SVC_RDMA_MAX_PENDING	256
+
+/* How often a listener whose device went away looks for it */
+#define SVC_RDMA_RELISTEN	(2 * HZ)
+
+/**
+ * struct svc_rdma_listener - a listening address, as sunrpc sees it
+ * @xprt: sunrpc's part
+ * @lock: protects what follows
+ * @id: CM id, or NULL while its device or address is gone
+ * @closed: nfsd gave it up
+ * @pending: connections that nobody accepted yet
+ * @nr_pending: how many
+ * @relisten: listens again when the device or address is back
+ * @status: what users see of it
+ */
+struct svc_rdma_listener {
+	struct svc_xprt xprt;
+	spinlock_t lock;
+	struct rdma_cm_id *id;
+	bool closed;
+	struct list_head pending;
+	unsigned int nr_pending;
+	struct delayed_work relisten;
+	struct rpcrdma_listener status;
+};
+
+static struct svc_xprt_class svc_rdma_class;
+
+static struct svc_rdma_listener *svc_rdma_listener(struct svc_xprt *xprt)
+{
+	return container_of(xprt, struct svc_rdma_listener, xprt);
+}
+
+/* Nonzero: the CM refuses the request and destroys @id */
+static int connect_request(struct svc_rdma_listener *listener,
+			   struct rdma_cm_id *id,
+			   const struct rdma_cm_event *event)
+{
+	struct svc_rdma_conn *conn = NULL;
+
+	if (READ_ONCE(listener->nr_pending) < SVC_RDMA_MAX_PENDING)
+		conn = svc_rdma_conn_create(&listener->xprt, &svc_rdma_class,
+					    id, event);
+	if (!conn) {
+		atomic_inc(&listener->status.refused);
+		return -ENOMEM;
+	}
+	spin_lock(&listener->lock);
+	list_add_tail(&conn->pending, &listener->pending);
+	listener->nr_pending++;
+	spin_unlock(&listener->lock);
+	set_bit(XPT_CONN, &listener->xprt.xpt_flags);
+	svc_xprt_enqueue(&listener->xprt);
+	return 0;
+}
+
+/*
+ * The device or the address that the listener is bound to goes away. Either
+ * the CM destroys the id after this (nonzero), or whoever took it from us.
+ */
+static int listener_lost(struct svc_rdma_listener *listener,
+			 struct rdma_cm_id *id)
+{
+	bool ours;
+
+	spin_lock(&listener->lock);
+	ours = !listener->closed && listener->id == id;
+	if (ours) {
+		listener->id = NULL;
+		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
+	}
+	spin_unlock(&listener->lock);
+	return ours;
+}
+
+static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct svc_rdma_listener *listener = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		return connect_request(listener, id, event);
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return listener_lost(listener, id);
+	default:
+		return 0;
+	}
+}
+
+static struct rdma_cm_id *listen_on(struct svc_rdma_listener *listener,
+				    struct sockaddr *sap)
+{
+	struct rdma_cm_id *id;
+	int rc = 0;
+
+	id = rdma_create_id(listener->xprt.xpt_net, listener_event, listener,
+			    RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return id;
+	/* IPv4 and IPv6 listeners share a port */
+	if (sap->sa_family == AF_INET6)
+		rc = rdma_set_afonly(id, 1);
+	if (!rc)
+		rc = rdma_bind_addr(id, sap);
+	if (!rc)
+		rc = rdma_listen(id, SVC_RDMA_BACKLOG);
+	if (!rc)
+		return id;
+	rdma_destroy_id(id);
+	return ERR_PTR(rc);
+}
+
+static void listener_relisten(struct work_struct *work)
+{
+	struct svc_rdma_listener *listener =
+		container_of(work, struct svc_rdma_listener, relisten.work);
+	struct rdma_cm_id *id;
+
+	id = listen_on(listener, (struct sockaddr *)&listener->xprt.xpt_local);
+	if (IS_ERR(id)) {
+		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
+		return;
+	}
+	spin_lock(&listener->lock);
+	listener->id = id;
+	spin_unlock(&listener->lock);
+	pr_info("listening on %s again\n", listener->status.name);
+}
+
+static struct svc_rdma_conn *next_pending(struct svc_rdma_listener *listener)
+{
+	struct svc_rdma_conn *conn;
+
+	clear_bit(XPT_CONN, &listener->xprt.xpt_flags);
+	spin_lock(&listener->lock);
+	conn = list_first_entry_or_null(&listener->pending,
+					struct svc_rdma_conn, pending);
+	if (conn) {
+		list_del_init(&conn->pending);
+		listener->nr_pending--;
+	}
+	if (!list_empty(&listener->pending))
+		set_bit(XPT_CONN, &listener->xprt.xpt_flags);
+	spin_unlock(&listener->lock);
+	return conn;
+}
+
+/* Context: nfsd thread; sleeps for memory, not for the peer */
+static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
+{
+	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
+	struct svc_rdma_conn *conn;
+
+	conn = next_pending(listener);
+	if (!conn)
+		return NULL;
+	if (rpcrdma_ep_accept(conn->ep)) {
+		atomic_inc(&listener->status.refused);
+		svc_rdma_conn_abandon(conn);
+		return NULL;
+	}
+	atomic_inc(&listener->status.accepted);
+	return &conn->xprt;
+}
+
+/*
+ * Once @closed is seen nobody schedules the work, and after it is cancelled
+ * nobody sets @id. After rdma_destroy_id() no event comes any more.
+ */
+static void listener_detach(struct svc_xprt *xprt)
+{
+	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
+	struct svc_rdma_conn *conn, *next;
+	struct rdma_cm_id *id;
+	LIST_HEAD(pending);
+
+	spin_lock(&listener->lock);
+	listener->closed = true;
+	spin_unlock(&listener->lock);
+	cancel_delayed_work_sync(&listener->relisten);
+
+	spin_lock(&listener->lock);
+	id = listener->id;
+	listener->id = NULL;
+	spin_unlock(&listener->lock);
+	if (id)
+		rdma_destroy_id(id);
+	rpcrdma_status_del_listener(&listener->status);
+
+	list_splice_init(&listener->pending, &pending);
+	list_for_each_entry_safe(conn, next, &pending, pending)
+		svc_rdma_conn_abandon(conn);
+}
+
+static void listener_free(struct svc_xprt *xprt)
+{
+	kfree(svc_rdma_listener(xprt));
+}
+
+static int listener_has_wspace(struct svc_xprt *xprt)
+{
+	return 1;
+}
+
+static void listener_release_ctxt(struct svc_xprt *xprt, void *ctxt)
+{
+}
+
+static void listener_kill_temp(struct svc_xprt *xprt)
+{
+}
+
+static void listener_set_status(struct svc_rdma_listener *listener)
+{
+	struct rpcrdma_listener *status = &listener->status;
+
+	status->net = listener->xprt.xpt_net;
+	rpcrdma_format_addr(status->name, sizeof(status->name),
+			    (struct sockaddr *)&listener->xprt.xpt_local);
+	strscpy(status->dev_name, listener->id->device ?
+		dev_name(&listener->id->device->dev) : "*",
+		sizeof(status->dev_name));
+	rpcrdma_status_add_listener(status);
+}
+
+static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
+					struct sockaddr *sap, int salen,
+					int flags)
+{
+	struct svc_rdma_listener *listener;
+	struct rdma_cm_id *id;
+
+	if (sap->sa_family != AF_INET && sap->sa_family != AF_INET6)
+		return ERR_PTR(-EAFNOSUPPORT);
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL);
+	if (!listener)
+		return ERR_PTR(-ENOMEM);
+	svc_xprt_init(net, &svc_rdma_class, &listener->xprt, serv);
+	set_bit(XPT_LISTENER, &listener->xprt.xpt_flags);
+	strscpy(listener->xprt.xpt_remotebuf, "listener",
+		sizeof(listener->xprt.xpt_remotebuf));
+	spin_lock_init(&listener->lock);
+	INIT_LIST_HEAD(&listener->pending);
+	INIT_DELAYED_WORK(&listener->relisten, listener_relisten);
+
+	id = listen_on(listener, sap);
+	if (IS_ERR(id)) {
+		rpcrdma_format_addr(listener->status.name,
+				    sizeof(listener->status.name), sap);
+		pr_warn("cannot listen on %s: error %ld\n",
+			listener->status.name, PTR_ERR(id));
+		/* The put drops a module reference, and so does the caller */
+		__module_get(THIS_MODULE);
+		svc_xprt_put(&listener->xprt);
+		return ERR_CAST(id);
+	}
+	listener->id = id;
+	/* Port 0 stands for any: take the one that it became */
+	sap = (struct sockaddr *)&id->route.addr.src_addr;
+	svc_xprt_set_local(&listener->xprt, sap, svc_addr_len(sap));
+	listener_set_status(listener);
+	return &listener->xprt;
+}
+
+static const struct svc_xprt_ops listener_ops = {
+	.xpo_create		= listener_create,
+	.xpo_accept		= listener_accept,
+	.xpo_release_ctxt	= listener_release_ctxt,
+	.xpo_detach		= listener_detach,
+	.xpo_free		= listener_free,
+	.xpo_has_wspace		= listener_has_wspace,
+	.xpo_kill_temp_xprt	= listener_kill_temp,
+};
+
+static struct svc_xprt_class svc_rdma_class = {
+	.xcl_name		= "rdma",
+	.xcl_owner		= THIS_MODULE,
+	.xcl_ops		= &listener_ops,
+	.xcl_max_payload	= RPCSVC_MAXPAYLOAD,
+	.xcl_ident		= XPRT_TRANSPORT_RDMA,
+};
+
+/**
+ * svc_rdma_init - make the server transport known to sunrpc
+ *
+ * Context: module init.
+ *
+ * Return: 0 or a negative errno: -EEXIST when another module has the name.
+ */
+int svc_rdma_init(void)
+{
+	int rc;
+
+	rc = svc_rdma_sysctl_init();
+	if (rc)
+		return rc;
+	rc = svc_rdma_bc_init();
+	if (rc)
+		goto out_sysctl;
+	rc = svc_reg_xprt_class(&svc_rdma_class);
+	if (rc)
+		goto out_bc;
+	return 0;
+
+out_bc:
+	svc_rdma_bc_exit();
+out_sysctl:
+	svc_rdma_sysctl_exit();
+	return rc;
+}
+
+/**
+ * svc_rdma_exit - undo svc_rdma_init()
+ *
+ * Context: module exit. Waits for connections being torn down.
+ */
+void svc_rdma_exit(void)
+{
+	svc_unreg_xprt_class(&svc_rdma_class);
+	svc_rdma_bc_exit();
+	svc_rdma_conns_wait();
+	svc_rdma_sysctl_exit();
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Pages that RDMA Reads go to. They are exchanged one for one with those of
+ * the nfsd thread that processes the Call, and the displaced ones serve the
+ * next Reads: nobody allocates, and zeroes, 256 pages for each MiB.
+ *
+ * Only pages that one of us owned alone ever get here: they were an nfsd
+ * thread's buffers, never part of a page cache.
+ */
+
+#include <linux/mm.h>
+
+#include "svc_rdma.h"
+
+/* 4 MiB with pages of 4 KiB: a few megabyte WRITEs in flight */
+#define SVC_RDMA_POOL_PAGES	1024
+
+static DEFINE_SPINLOCK(pool_lock);
+static struct page *pool[SVC_RDMA_POOL_PAGES];
+static unsigned int pool_nr;
+
+/**
+ * svc_rdma_pages_get - take pages from the pool
+ * @pages: to be filled in
+ * @nr: how many are wanted
+ *
+ * Context: any but hard interrupts. The caller owns the pages.
+ *
+ * Return: how many there were.
+ */
+unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
+{
+	spin_lock_bh(&pool_lock);
+	nr = min(nr, pool_nr);
+	pool_nr -= nr;
+	memcpy(pages, &pool[pool_nr], nr * sizeof(*pages));
+	spin_unlock_bh(&pool_lock);
+	return nr;
+}
+
+/**
+ * svc_rdma_pages_put - give pages to the pool
+ * @pages: pages that nobody else refers to
+ * @nr: how many
+ *
+ * What the pool cannot hold is freed.
+ *
+ * Context: any but hard interrupts.
+ */
+void svc_rdma_pages_put(struct page **pages, unsigned int nr)
+{
+	unsigned int keep;
+
+	spin_lock_bh(&pool_lock);
+	keep = min(nr, SVC_RDMA_POOL_PAGES - pool_nr);
+	memcpy(&pool[pool_nr], pages, keep * sizeof(*pages));
+	pool_nr += keep;
+	spin_unlock_bh(&pool_lock);
+	while (keep < nr)
+		put_page(pages[keep++]);
+}
+
+/**
+ * svc_rdma_pages_drain - free what the pool holds
+ *
+ * Context: process or softirq; called when no connection is left, so that an
+ * idle module holds no memory.
+ */
+void svc_rdma_pages_drain(void)
+{
+	spin_lock_bh(&pool_lock);
+	while (pool_nr)
+		put_page(pool[--pool_nr]);
+	spin_unlock_bh(&pool_lock);
+}

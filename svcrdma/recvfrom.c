@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Calls: from a Receive to a complete RPC message in an nfsd thread's rq_arg.
+ *
+ * A message without Read chunks is processed where it was received. For one
+ * with Read chunks the RDMA Reads are started and the nfsd thread goes back to
+ * work; the last Read's completion makes the connection ready again, and
+ * whichever thread comes next finds the Call complete.
+ */
+
+#include <linux/highmem.h>
+#include <linux/sunrpc/xdr.h>
+
+#include "svc_rdma.h"
+
+/* A Call's message may leave so many of an nfsd thread's pages for the Reply */
+#define SVC_RDMA_REPLY_PAGES	1
+
+/* Caller: conn->lock. sunrpc may be told only while it knows of the xprt */
+static void make_ready(struct svc_rdma_conn *conn)
+{
+	if (conn->detached)
+		return;
+	set_bit(XPT_DATA, &conn->xprt.xpt_flags);
+	svc_xprt_enqueue(&conn->xprt);
+}
+
+/**
+ * svc_rdma_received - a message arrived
+ * @ep: endpoint
+ * @recv: message
+ *
+ * Only queues it: what can be done about it needs a thread that may sleep.
+ *
+ * Context: process or softirq.
+ */
+void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
+{
+	struct svc_rdma_conn *conn = ep->owner;
+
+	percpu_counter_inc(&svc_rdma_stat_recv);
+	spin_lock_bh(&conn->lock);
+	list_add_tail(&recv->list, &conn->received);
+	make_ready(conn);
+	spin_unlock_bh(&conn->lock);
+}
+
+static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
+{
+	struct svc_rdma_call *call =
+		container_of(chain, struct svc_rdma_call, chain);
+	struct svc_rdma_conn *conn = call->conn;
+
+	if (status != IB_WC_SUCCESS) {
+		svc_rdma_rwset_release(conn, &call->reads);
+		svc_rdma_call_put(call);
+		return;
+	}
+	spin_lock_bh(&conn->lock);
+	list_add_tail(&call->list, &conn->ready);
+	make_ready(conn);
+	spin_unlock_bh(&conn->lock);
+}
+
+/**
+ * svc_rdma_drop_received - forget what no thread has taken yet
+ * @conn: connection whose queues are drained
+ *
+ * Context: process, with no thread within svc_rdma_enter().
+ */
+void svc_rdma_drop_received(struct svc_rdma_conn *conn)
+{
+	struct rpcrdma_recv *recv, *next_recv;
+	struct svc_rdma_call *call, *next_call;
+	LIST_HEAD(received);
+	LIST_HEAD(ready);
+
+	spin_lock_bh(&conn->lock);
+	list_splice_init(&conn->received, &received);
+	list_splice_init(&conn->ready, &ready);
+	spin_unlock_bh(&conn->lock);
+
+	list_for_each_entry_safe(recv, next_recv, &received, list)
+		rpcrdma_recv_put(recv);
+	list_for_each_entry_safe(call, next_call, &ready, list) {
+		svc_rdma_rwset_release(conn, &call->reads);
+		svc_rdma_call_put(call);
+	}
+}
+
+/**
+ * svc_rdma_release_ctxt - an RPC is done, or dropped
+ * @xprt: connection
+ * @ctxt: its Call context, or NULL
+ *
+ * Context: process.
+ */
+void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt)
+{
+	if (ctxt)
+		svc_rdma_call_put(ctxt);
+}
+
+/* One data item left the message (an NFS WRITE): no octet need be copied */
+static bool is_single(const struct rpcrdma_hdr *hdr)
+{
+	return !hdr->pz_bytes && hdr->read_chunks == 1;
+}
+
+/* Position of a single chunk; 0 when the whole message is to be assembled */
+static u32 pages_start(const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_read_iter it;
+
+	if (!is_single(hdr))
+		return 0;
+	rpcrdma_read_iter_init(&it, hdr);
+	rpcrdma_read_iter_next(&it);
+	return it.position;
+}
+
+/* Octets that go into pages, XDR roundup included */
+static u32 pages_len(const struct rpcrdma_hdr *hdr)
+{
+	return is_single(hdr) ? xdr_align_size(hdr->read_bytes) : hdr->msg_len;
+}
+
+static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+		       struct svc_rdma_call *call)
+{
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+	unsigned int nr = DIV_ROUND_UP(pages_len(hdr), PAGE_SIZE);
+	u32 start = pages_start(hdr);
+	struct xdr_buf sink = { };
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+	int rc;
+
+	if (nr + SVC_RDMA_REPLY_PAGES > rqstp->rq_page_end - rqstp->rq_pages)
+		return -EMSGSIZE;
+	rc = svc_rdma_call_own_pages(call, rqstp, nr);
+	if (rc)
+		return rc;
+	sink.pages = call->pages;
+	sink.page_len = nr << PAGE_SHIFT;
+
+	rpcrdma_tiler_init(&tiler, hdr);
+	while (rpcrdma_tiler_next(&tiler, &ext)) {
+		struct svc_rdma_cursor cur = {
+			.buf	= &sink,
+			.at	= ext.msg - start,
+		};
+
+		if (ext.kind != RPCRDMA_EXTENT_READ)
+			continue;
+		rc = svc_rdma_rwset_add(conn, &call->reads, &cur, &ext.seg);
+		if (rc)
+			return rc;
+	}
+
+	rpcrdma_chain_init(&call->chain, reads_done);
+	rpcrdma_chain_append(conn->ep, &call->chain,
+			     svc_rdma_rwset_wrs(conn, &call->reads,
+						&call->chain, NULL));
+	return rpcrdma_sendq_post(conn->ep, &call->chain);
+}
+
+/* One for one: the displaced pages serve the next Reads */
+static void exchange_pages(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	unsigned int i, nr = call->nr_pages;
+
+	for (i = 0; i < nr; i++)
+		swap(rqstp->rq_pages[i], call->pages[i]);
+	call->nr_pages = 0;
+	svc_rdma_pages_put(call->pages, nr);
+	rqstp->rq_respages = &rqstp->rq_pages[nr];
+	rqstp->rq_next_page = rqstp->rq_respages;
+}
+
+/* @src NULL: zeroes */
+static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
+{
+	while (len) {
+		struct page *page = pages[at >> PAGE_SHIFT];
+		u32 offset = offset_in_page(at);
+		u32 n = min_t(u32, len, PAGE_SIZE - offset);
+
+		if (src)
+			memcpy_to_page(page, offset, src, n);
+		else
+			memzero_page(page, offset, n);
+		src = src ? src + n : NULL;
+		at += n;
+		len -= n;
+	}
+}
+
+/*
+ * What the RDMA Reads left out. After them and not before: the device may own
+ * the cache lines next to what it writes.
+ */
+static void fill_gaps(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
+{
+	u32 start = pages_start(hdr);
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+
+	rpcrdma_tiler_init(&tiler, hdr);
+	while (rpcrdma_tiler_next(&tiler, &ext)) {
+		if (ext.kind == RPCRDMA_EXTENT_PAD)
+			fill_pages(rqstp->rq_pages, ext.msg - start, NULL,
+				   ext.len);
+		else if (ext.kind == RPCRDMA_EXTENT_INLINE && !is_single(hdr))
+			fill_pages(rqstp->rq_pages, ext.msg, hdr->buf + ext.src,
+				   ext.len);
+	}
+}
+
+/* The message as it was received, around @page_len octets at @position */
+static void arg_inline(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr,
+		       u32 position, u32 page_len)
+{
+	struct xdr_buf *arg = &rqstp->rq_arg;
+	void *body = (void *)hdr->buf + hdr->body;
+
+	arg->head[0].iov_base = body;
+	arg->head[0].iov_len = position;
+	arg->pages = rqstp->rq_pages;
+	arg->page_base = 0;
+	arg->page_len = page_len;
+	arg->tail[0].iov_base = body + position;
+	arg->tail[0].iov_len = hdr->body_len - position;
+	arg->len = hdr->body_len + page_len;
+	arg->buflen = arg->len;
+}
+
+/* The message in pages, from its first octet */
+static void arg_in_pages(struct svc_rqst *rqstp, u32 len)
+{
+	struct xdr_buf *arg = &rqstp->rq_arg;
+
+	arg->head[0].iov_base = page_address(rqstp->rq_pages[0]);
+	arg->head[0].iov_len = min_t(u32, len, PAGE_SIZE);
+	arg->pages = &rqstp->rq_pages[1];
+	arg->page_base = 0;
+	arg->page_len = len - arg->head[0].iov_len;
+	arg->tail[0].iov_base = NULL;
+	arg->tail[0].iov_len = 0;
+	arg->len = len;
+	arg->buflen = len;
+}
+
+static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	rqstp->rq_xprt_ctxt = call;
+	rqstp->rq_prot = IPPROTO_MAX;
+	svc_xprt_copy_addrs(rqstp, rqstp->rq_xprt);
+	/* The privileged port that an export may ask for means nothing here */
+	set_bit(RQ_SECURE, &rqstp->rq_flags);
+	return rqstp->rq_arg.len;
+}
+
+static int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+
+	svc_rdma_rwset_release(call->conn, &call->reads);
+	exchange_pages(rqstp, call);
+	fill_gaps(rqstp, hdr);
+	if (is_single(hdr))
+		arg_inline(rqstp, hdr, pages_start(hdr), pages_len(hdr));
+	else
+		arg_in_pages(rqstp, hdr->msg_len);
+	return deliver(rqstp, call);
+}
+
+static void refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+		   bool vers, const char *why)
+{
+	int rc;
+
+	conn->ep->count.bad_headers++;
+	rpcrdma_ep_warn(conn->ep, "message refused: %s", why);
+	rc = svc_rdma_send_error(conn, recv, vers);
+	if (rc == -ENOMEM)
+		rpcrdma_ep_fail_reason(conn->ep, rc,
+				       "an error could not be sent");
+}
+
+static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+			struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_hdr *hdr = &recv->hdr;
+	struct svc_rdma_call *call;
+	int rc;
+
+	call = svc_rdma_call_get(conn, recv);
+	if (!call) {
+		rpcrdma_recv_put(recv);
+		rpcrdma_ep_fail_reason(conn->ep, -ENOMEM, "no memory for a call");
+		return 0;
+	}
+	if (!hdr->read_chunks) {
+		arg_inline(rqstp, hdr, hdr->body_len, 0);
+		return deliver(rqstp, call);
+	}
+
+	rc = start_reads(conn, rqstp, call);
+	if (!rc)
+		return 0;
+	svc_rdma_rwset_release(conn, &call->reads);
+	if (rc == -EMSGSIZE) {
+		call->recv = NULL;
+		refuse(conn, recv, false, "more to read than a call may have");
+	} else if (rc != -ENOTCONN) {
+		rpcrdma_ep_fail_reason(conn->ep, rc,
+				       "RDMA Reads could not be started");
+	}
+	svc_rdma_call_put(call);
+	return 0;
+}
+
+static int process_message(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+			   struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_hdr *hdr = &recv->hdr;
+
+	if (hdr->proc == RPCRDMA_ERROR) {
+		svc_rdma_bc_error(conn, recv);
+	} else if (rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY) {
+		svc_rdma_bc_reply(conn, recv);
+	} else if (rpcrdma_hdr_has_message(hdr)) {
+		return process_call(conn, rqstp, recv);
+	} else {
+		refuse(conn, recv, false, "no RPC message in it");
+		return 0;
+	}
+	rpcrdma_recv_put(recv);
+	return 0;
+}
+
+static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+			struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_hdr *hdr = &recv->hdr;
+
+	switch (rpcrdma_decode(hdr, recv->buf.data, recv->len, &conn->limits)) {
+	case RPCRDMA_ACCEPT:
+		return process_message(conn, rqstp, recv);
+	case RPCRDMA_ANSWER_VERS:
+		refuse(conn, recv, true, rpcrdma_fault_name(hdr->fault));
+		break;
+	case RPCRDMA_ANSWER_CHUNK:
+		refuse(conn, recv, false, rpcrdma_fault_name(hdr->fault));
+		break;
+	case RPCRDMA_DROP:
+		conn->ep->count.bad_headers++;
+		rpcrdma_recv_put(recv);
+		break;
+	default:
+		rpcrdma_recv_put(recv);
+		rpcrdma_ep_fail_reason(conn->ep, -EPROTO,
+				       rpcrdma_fault_name(hdr->fault));
+		break;
+	}
+	return 0;
+}
+
+/*
+ * XPT_DATA is cleared with the last thing taken, not by a thread that finds
+ * nothing: that would cost a wake-up for each Call.
+ */
+static void take_next(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
+		      struct rpcrdma_recv **recv)
+{
+	spin_lock_bh(&conn->lock);
+	*recv = NULL;
+	*call = list_first_entry_or_null(&conn->ready, struct svc_rdma_call,
+					 list);
+	if (*call) {
+		list_del(&(*call)->list);
+	} else {
+		*recv = list_first_entry_or_null(&conn->received,
+						 struct rpcrdma_recv, list);
+		if (*recv)
+			list_del(&(*recv)->list);
+	}
+	if (list_empty(&conn->ready) && list_empty(&conn->received))
+		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
+	spin_unlock_bh(&conn->lock);
+}
+
+/**
+ * svc_rdma_recvfrom - take the next message of a connection
+ * @rqstp: nfsd thread, which holds XPT_BUSY
+ *
+ * Context: process; sleeps for memory, never for the peer.
+ *
+ * Return: octets of a complete Call in rq_arg, or 0 when there is none (yet).
+ */
+int svc_rdma_recvfrom(struct svc_rqst *rqstp)
+{
+	struct svc_rdma_conn *conn = svc_rdma_conn(rqstp->rq_xprt);
+	struct svc_rdma_call *call;
+	struct rpcrdma_recv *recv;
+	int len = 0;
+
+	/* No page is released should there be no Call */
+	rqstp->rq_respages = rqstp->rq_pages;
+	rqstp->rq_next_page = rqstp->rq_pages;
+	rqstp->rq_xprt_ctxt = NULL;
+
+	if (!svc_rdma_enter(conn)) {
+		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
+		svc_xprt_received(&conn->xprt);
+		return 0;
+	}
+	take_next(conn, &call, &recv);
+	/* Other threads may take what follows while this one works */
+	svc_xprt_received(&conn->xprt);
+	if (call)
+		len = finish_reads(rqstp, call);
+	else if (recv)
+		len = process_recv(conn, rqstp, recv);
+	svc_rdma_leave(conn);
+	return len;
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Send contexts: a header buffer that stays mapped, and what a message owns
+ * until its completion. Allocated at need and kept for the next message.
+ */
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "svc_rdma.h"
+
+static void send_free(struct svc_rdma_send *send)
+{
+	rpcrdma_dmabuf_unmap(&send->buf);
+	rpcrdma_dmabuf_free(&send->buf);
+	kfree(send->pages);
+	kfree(send);
+}
+
+static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
+{
+	struct rpcrdma_ep *ep = conn->ep;
+	struct svc_rdma_send *send;
+
+	send = kzalloc(sizeof(*send), gfp);
+	if (!send)
+		return NULL;
+	send->conn = conn;
+	svc_rdma_rwset_init(&send->writes, DMA_TO_DEVICE);
+	if (rpcrdma_dmabuf_alloc(&send->buf, ep->prop.inline_send,
+				 DMA_TO_DEVICE, gfp))
+		goto out_free;
+	if (rpcrdma_dmabuf_map(ep, &send->buf))
+		goto out_free;
+	return send;
+
+out_free:
+	rpcrdma_dmabuf_free(&send->buf);
+	kfree(send);
+	return NULL;
+}
+
+/*
+ * A reply is known to have arrived when its Send completes, but the client may
+ * send its next Call earlier: twice the credits serve every honest client. One
+ * that takes Calls further without taking replies is cut off.
+ */
+static unsigned int sends_max(const struct rpcrdma_ep *ep)
+{
+	return 2 * (ep->sizes.credits + ep->sizes.bc_credits) + 8;
+}
+
+/**
+ * svc_rdma_send_get - begin a message
+ * @conn: connection
+ * @gfp: how to allocate, should there be no idle context
+ *
+ * Context: process, within svc_rdma_enter(); sleeps as @gfp says.
+ *
+ * Return: a context with an empty header, or NULL: memory is short, or the
+ * peer does not take what is sent.
+ */
+struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, gfp_t gfp)
+{
+	struct svc_rdma_send *send;
+	bool may_alloc;
+
+	spin_lock_bh(&conn->lock);
+	send = list_first_entry_or_null(&conn->free_sends,
+					struct svc_rdma_send, list);
+	if (send)
+		list_del(&send->list);
+	may_alloc = !send && conn->nr_sends < sends_max(conn->ep);
+	conn->nr_sends += may_alloc;
+	spin_unlock_bh(&conn->lock);
+
+	if (may_alloc) {
+		send = send_alloc(conn, gfp);
+		if (!send) {
+			spin_lock_bh(&conn->lock);
+			conn->nr_sends--;
+			spin_unlock_bh(&conn->lock);
+		}
+	}
+	if (send)
+		svc_rdma_send_reset(send);
+	return send;
+}
+
+/* Gives back all but the context and its header buffer */
+static void send_release(struct svc_rdma_send *send)
+{
+	unsigned int i;
+
+	for (i = 1; i < send->nr_sge; i++)
+		rpcrdma_unmap_page(send->conn->ep, &send->sge[i],
+				   DMA_TO_DEVICE);
+	send->nr_sge = 1;
+	svc_rdma_rwset_release(send->conn, &send->writes);
+	for (i = 0; i < send->nr_pages; i++)
+		put_page(send->pages[i]);
+	send->nr_pages = 0;
+}
+
+/**
+ * svc_rdma_send_reset - start the message over
+ * @send: context that was not posted
+ *
+ * Context: process, within svc_rdma_enter().
+ */
+void svc_rdma_send_reset(struct svc_rdma_send *send)
+{
+	send_release(send);
+	rpcrdma_enc_init(&send->enc, send->buf.data, send->buf.size);
+}
+
+/**
+ * svc_rdma_send_put - end a message
+ * @send: context that was not posted, or is complete
+ *
+ * Context: process within svc_rdma_enter(), or a completion.
+ */
+void svc_rdma_send_put(struct svc_rdma_send *send)
+{
+	struct svc_rdma_conn *conn = send->conn;
+
+	send_release(send);
+	spin_lock_bh(&conn->lock);
+	list_add(&send->list, &conn->free_sends);
+	spin_unlock_bh(&conn->lock);
+}
+
+/**
+ * svc_rdma_send_copy - put octets behind the header
+ * @send: context with a complete header
+ * @buf: where from
+ * @offset: first octet
+ * @len: octets; they fit the header buffer
+ *
+ * Context: any.
+ */
+void svc_rdma_send_copy(struct svc_rdma_send *send, const struct xdr_buf *buf,
+			u32 offset, u32 len)
+{
+	read_bytes_from_xdr_buf(buf, offset, send->buf.data + send->enc.len,
+				len);
+	send->enc.len += len;
+}
+
+/**
+ * svc_rdma_send_map - let the device gather octets in place
+ * @send: context
+ * @buf: where from
+ * @offset: first octet
+ * @len: octets
+ *
+ * Context: process, within svc_rdma_enter(). The pages must stay until the
+ * completion: see svc_rdma_send_take_pages().
+ *
+ * Return: 0; -E2BIG when the SGEs do not suffice; -EIO.
+ */
+int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
+		      u32 offset, u32 len)
+{
+	struct rpcrdma_ep *ep = send->conn->ep;
+	u32 max = min_t(u32, ep->sizes.send_sge, SVC_RDMA_SEND_SGES);
+	struct svc_rdma_cursor cur = { .buf = buf, .at = offset };
+	struct svc_rdma_piece piece;
+	int rc;
+
+	while (svc_rdma_cursor_next(&cur, offset + len - cur.at, &piece)) {
+		if (send->nr_sge >= max)
+			return -E2BIG;
+		rc = rpcrdma_map_page(ep, &send->sge[send->nr_sge], piece.page,
+				      piece.offset, piece.len, DMA_TO_DEVICE);
+		if (rc)
+			return rc;
+		send->nr_sge++;
+	}
+	return 0;
+}
+
+/**
+ * svc_rdma_send_take_pages - keep the Reply's pages until the completion
+ * @send: context
+ * @rqstp: nfsd thread, which finds none of them afterwards
+ * @skip: how many of the first ones it may keep
+ *
+ * sunrpc allocates new ones in their place before it receives again.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM, when @rqstp keeps all.
+ */
+int svc_rdma_send_take_pages(struct svc_rdma_send *send,
+			     struct svc_rqst *rqstp, unsigned int skip)
+{
+	struct page **page = rqstp->rq_respages + skip;
+
+	if (!send->pages) {
+		send->pages = kmalloc_array(RPCSVC_MAXPAGES,
+					    sizeof(*send->pages), GFP_KERNEL);
+		if (!send->pages)
+			return -ENOMEM;
+	}
+	for (; page < rqstp->rq_next_page; page++) {
+		if (*page)
+			send->pages[send->nr_pages++] = *page;
+		*page = NULL;
+	}
+	rqstp->rq_next_page = rqstp->rq_respages;
+	return 0;
+}
+
+static void send_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
+{
+	svc_rdma_send_put(container_of(chain, struct svc_rdma_send, chain));
+}
+
+/**
+ * svc_rdma_send_post - post RDMA Writes and the Send with one doorbell
+ * @send: context; belongs to the Send Queue afterwards, or is put
+ * @inv_handle: rkey for the peer's device to invalidate, or 0
+ *
+ * Context: process, within svc_rdma_enter(). Does not wait for slots.
+ *
+ * Return: 0 or -ENOTCONN.
+ */
+int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
+{
+	struct rpcrdma_ep *ep = send->conn->ep;
+	u64 waits = ep->count.sendq_waits;
+	struct ib_send_wr *wr = &send->wr;
+	int rc;
+
+	rpcrdma_dmabuf_sge(&send->buf, &send->sge[0], 0, send->enc.len);
+	rpcrdma_dmabuf_sync_for_device(&send->buf, 0, send->enc.len);
+
+	memset(wr, 0, sizeof(*wr));
+	wr->sg_list = send->sge;
+	wr->num_sge = send->nr_sge;
+	wr->opcode = inv_handle ? IB_WR_SEND_WITH_INV : IB_WR_SEND;
+	wr->ex.invalidate_rkey = inv_handle;
+
+	rpcrdma_chain_init(&send->chain, send_done);
+	rpcrdma_chain_append(ep, &send->chain,
+			     svc_rdma_rwset_wrs(send->conn, &send->writes,
+						&send->chain, wr));
+	rc = rpcrdma_sendq_post(ep, &send->chain);
+	if (rc)
+		svc_rdma_send_put(send);
+	else if (ep->count.sendq_waits != waits)
+		percpu_counter_inc(&svc_rdma_stat_sq_starve);
+	return rc;
+}
+
+/**
+ * svc_rdma_send_error - refuse a message (RFC 8166, section 4.5)
+ * @conn: connection
+ * @recv: message; given back
+ * @vers: ERR_VERS, else ERR_CHUNK
+ *
+ * Context: process, may sleep; within svc_rdma_enter().
+ *
+ * Return: 0, -ENOMEM, or -ENOTCONN.
+ */
+int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+			bool vers)
+{
+	u32 credits = conn->ep->sizes.credits;
+	u32 version = recv->hdr.vers;
+	struct svc_rdma_send *send;
+	u32 xid = recv->hdr.xid;
+
+	rpcrdma_recv_put(recv);
+	send = svc_rdma_send_get(conn, GFP_KERNEL);
+	if (!send)
+		return -ENOMEM;
+	if (vers)
+		rpcrdma_enc_err_vers(&send->enc, xid, version, credits,
+				     conn->limits.vers_min,
+				     conn->limits.vers_max);
+	else
+		rpcrdma_enc_err_chunk(&send->enc, xid, version, credits);
+	return svc_rdma_send_post(send, 0);
+}
+
+/**
+ * svc_rdma_sends_alloc - contexts that reverse-direction Calls can count on
+ * @conn: connection whose QP exists
+ *
+ * Callbacks are sent on behalf of others' memory reclaim: the first ones
+ * should not depend on an allocation.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_send *send;
+	int i;
+
+	for (i = 0; i < SVC_RDMA_BC_CREDITS; i++) {
+		send = send_alloc(conn, GFP_KERNEL);
+		if (!send)
+			return -ENOMEM;
+		conn->nr_sends++;
+		list_add(&send->list, &conn->free_sends);
+	}
+	return 0;
+}
+
+/**
+ * svc_rdma_sends_free - free all contexts
+ * @conn: connection whose Send Queue is drained
+ *
+ * Context: process.
+ */
+void svc_rdma_sends_free(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_send *send, *next;
+
+	list_for_each_entry_safe(send, next, &conn->free_sends, list) {
+		send_free(send);
+		conn->nr_sends--;
+	}
+	INIT_LIST_HEAD(&conn->free_sends);
+	WARN_ON_ONCE(conn->nr_sends);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The server's own structures. Files call each other downwards only:
+ *
+ *	listen -> xprt -> recvfrom, sendto -> backchannel -> send, call
+ *	       -> rw -> pages, sysctl
+ */
+#ifndef SVCRDMA_SVC_RDMA_H
+#define SVCRDMA_SVC_RDMA_H
+
+#include <linux/percpu_counter.h>
+#include <linux/rwsem.h>
+#include <linux/sunrpc/svc.h>
+#include <linux/sunrpc/svc_xprt.h>
+#include <linux/sunrpc/xprt.h>
+
+#include "rpcrdma/endpoint.h"
+
+struct svc_rdma_rw;
+
+/* Results of one RPC that may go into Write chunks, and Write chunks */
+#define SVC_RDMA_MAX_PAYLOADS	16
+
+/* Most segments in a Read list, or in a Write list and Reply chunk together */
+#define SVC_RDMA_MAX_SEGMENTS	512
+
+/* SGEs of a Send: the header and what follows it in place */
+#define SVC_RDMA_SEND_SGES	16
+
+/* SGEs of an RDMA Read or Write, where the device has so many */
+#define SVC_RDMA_RW_SGES	32
+
+/* RFC 8167: RPCs outstanding in the reverse direction */
+#define SVC_RDMA_BC_CREDITS	2
+
+/* Receives beyond those that credits need, so that refills can be batched */
+#define SVC_RDMA_RECV_BATCH	4
+
+/**
+ * struct svc_rdma_conn - one connection, as sunrpc sees it
+ * @xprt: sunrpc's part
+ * @ep: the endpoint; a reference is held until the memory is freed
+ * @refs: who needs this memory: sunrpc until xpo_free, the endpoint until DEAD.
+ *	The endpoint holds no reference on @xprt, which ageing would count.
+ * @pending: in its listener's list of connections to accept
+ * @limits: what headers we take
+ * @use: read: within, @ep's QP and device are there. Write: ops.release
+ * @released: protected by @use: they are no longer
+ * @lock: protects what follows; taken with bottom halves off
+ * @detached: sunrpc forgot @xprt: do not touch it any more
+ * @received: Receives that nobody looked at yet
+ * @ready: Calls whose RDMA Reads are complete
+ * @free_calls: idle Call contexts
+ * @free_sends: idle Send contexts
+ * @free_rws: idle RDMA Read and Write contexts, by size class
+ * @nr_free_rws: how many of each
+ * @nr_sends: Send contexts in existence
+ */
+struct svc_rdma_conn {
+	struct svc_xprt xprt;
+	struct rpcrdma_ep *ep;
+	refcount_t refs;
+	struct list_head pending;
+	struct rpcrdma_limits limits;
+
+	struct rw_semaphore use;
+	bool released;
+
+	spinlock_t lock;
+	bool detached;
+	struct list_head received;
+	struct list_head ready;
+	struct list_head free_calls;
+	struct list_head free_sends;
+	struct list_head free_rws[2];
+	unsigned int nr_free_rws[2];
+	unsigned int nr_sends;
+};
+
+static inline struct svc_rdma_conn *svc_rdma_conn(struct svc_xprt *xprt)
+{
+	return container_of(xprt, struct svc_rdma_conn, xprt);
+}
+
+/**
+ * svc_rdma_enter - use the connection's QP and device
+ * @conn: connection
+ *
+ * Keeps the teardown from destroying them. Nobody waits for the peer within.
+ *
+ * Context: process, may sleep while the teardown releases. No nesting.
+ *
+ * Return: true, to be followed by svc_rdma_leave(); false when they are gone.
+ */
+static inline bool svc_rdma_enter(struct svc_rdma_conn *conn)
+{
+	down_read(&conn->use);
+	if (likely(!conn->released))
+		return true;
+	up_read(&conn->use);
+	return false;
+}
+
+/**
+ * svc_rdma_leave - end what svc_rdma_enter() began
+ * @conn: connection
+ *
+ * Context: process.
+ */
+static inline void svc_rdma_leave(struct svc_rdma_conn *conn)
+{
+	up_read(&conn->use);
+}
+
+/**
+ * struct svc_rdma_cursor - a position in an xdr_buf
+ * @buf: buffer
+ * @at: octets from its beginning
+ */
+struct svc_rdma_cursor {
+	const struct xdr_buf *buf;
+	u32 at;
+};
+
+/**
+ * struct svc_rdma_piece - part of one page
+ * @page: page
+ * @offset: first octet in it
+ * @len: octets
+ */
+struct svc_rdma_piece {
+	struct page *page;
+	u32 offset;
+	u32 len;
+};
+
+/**
+ * struct svc_rdma_rwset - RDMA Reads or Writes that go into one chain
+ * @list: contexts, the last first
+ * @slots: WRs they take
+ * @dir: DMA_FROM_DEVICE: Reads; DMA_TO_DEVICE: Writes
+ */
+struct svc_rdma_rwset {
+	struct list_head list;
+	u32 slots;
+	enum dma_data_direction dir;
+};
+
+/**
+ * struct svc_rdma_payload - a result that may go into a Write chunk
+ * @offset: of its first octet in the Reply
+ * @length: octets, without XDR roundup
+ */
+struct svc_rdma_payload {
+	u32 offset;
+	u32 length;
+};
+
+/**
+ * struct svc_rdma_call - one Call being processed: rqstp->rq_xprt_ctxt
+ * @list: in the connection's list of ready or idle ones
+ * @conn: its connection
+ * @recv: the message, until the Reply is encoded
+ * @chain: RDMA Reads
+ * @reads: their contexts
+ * @pages: where they go; room for RPCSVC_MAXPAGES, allocated at first need
+ * @nr_pages: how many of @pages are owned
+ * @nr_payloads: how many of @payload are set
+ * @payload: what the Upper Layer marked in the Reply, in order
+ */
+struct svc_rdma_call {
+	struct list_head list;
+	struct svc_rdma_conn *conn;
+	struct rpcrdma_recv *recv;
+	struct rpcrdma_chain chain;
+	struct svc_rdma_rwset reads;
+	struct page **pages;
+	unsigned int nr_pages;
+	unsigned int nr_payloads;
+	struct svc_rdma_payload payload[SVC_RDMA_MAX_PAYLOADS];
+};
+
+/**
+ * struct svc_rdma_send - one message to be sent, and all that it owns
+ * @list: in the connection's list of idle ones
+ * @conn: its connection
+ * @chain: RDMA Writes and the Send
+ * @wr: the Send
+ * @sge: its SGEs; the first is the header's
+ * @nr_sge: how many are set
+ * @buf: the Transport Header, and what is copied behind it
+ * @enc: writes the header
+ * @writes: contexts of the RDMA Writes
+ * @pages: pages they use; room for RPCSVC_MAXPAGES, allocated at first need
+ * @nr_pages: how many are owned
+ */
+struct svc_rdma_send {
+	struct list_head list;
+	struct svc_rdma_conn *conn;
+	struct rpcrdma_chain chain;
+	struct ib_send_wr wr;
+	struct ib_sge sge[SVC_RDMA_SEND_SGES];
+	unsigned int nr_sge;
+	struct rpcrdma_dmabuf buf;
+	struct rpcrdma_enc enc;
+	struct svc_rdma_rwset writes;
+	struct page **pages;
+	unsigned int nr_pages;
+};
+
+/* sysctl.c */
+extern unsigned int svc_rdma_max_requests;
+extern unsigned int svc_rdma_max_req_size;
+extern unsigned int svc_rdma_max_outbound_reads;
+extern struct percpu_counter svc_rdma_stat_read;
+extern struct percpu_counter svc_rdma_stat_recv;
+extern struct percpu_counter svc_rdma_stat_write;
+extern struct percpu_counter svc_rdma_stat_sq_starve;
+int svc_rdma_sysctl_init(void);
+void svc_rdma_sysctl_exit(void);
+
+/* pages.c */
+unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr);
+void svc_rdma_pages_put(struct page **pages, unsigned int nr);
+void svc_rdma_pages_drain(void);
+
+/* rw.c */
+bool svc_rdma_cursor_next(struct svc_rdma_cursor *cur, u32 max,
+			  struct svc_rdma_piece *piece);
+void svc_rdma_rwset_init(struct svc_rdma_rwset *set,
+			 enum dma_data_direction dir);
+int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
+		       struct svc_rdma_cursor *cur,
+		       const struct rpcrdma_segment *seg);
+struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
+				      struct svc_rdma_rwset *set,
+				      struct rpcrdma_chain *chain,
+				      struct ib_send_wr *send);
+void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
+			    struct svc_rdma_rwset *set);
+void svc_rdma_rws_free(struct svc_rdma_conn *conn);
+
+/* call.c */
+struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn,
+					struct rpcrdma_recv *recv);
+void svc_rdma_call_put(struct svc_rdma_call *call);
+void svc_rdma_call_put_recv(struct svc_rdma_call *call);
+int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
+			    unsigned int nr);
+void svc_rdma_calls_free(struct svc_rdma_conn *conn);
+
+/* send.c */
+struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, gfp_t gfp);
+void svc_rdma_send_put(struct svc_rdma_send *send);
+void svc_rdma_send_reset(struct svc_rdma_send *send);
+void svc_rdma_send_copy(struct svc_rdma_send *send, const struct xdr_buf *buf,
+			u32 offset, u32 len);
+int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
+		      u32 offset, u32 len);
+int svc_rdma_send_take_pages(struct svc_rdma_send *send,
+			     struct svc_rqst *rqstp, unsigned int skip);
+int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle);
+int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+			bool vers);
+int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
+void svc_rdma_sends_free(struct svc_rdma_conn *conn);
+
+/* backchannel.c */
+void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
+void svc_rdma_bc_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
+int svc_rdma_bc_init(void);
+void svc_rdma_bc_exit(void);
+
+/* sendto.c */
+int svc_rdma_result_payload(struct svc_rqst *rqstp, unsigned int offset,
+			    unsigned int length);
+int svc_rdma_sendto(struct svc_rqst *rqstp);
+
+/* recvfrom.c */
+void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
+int svc_rdma_recvfrom(struct svc_rqst *rqstp);
+void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt);
+void svc_rdma_drop_received(struct svc_rdma_conn *conn);
+
+/* xprt.c */
+struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
+					   struct svc_xprt_class *class,
+					   struct rdma_cm_id *id,
+					   const struct rdma_cm_event *event);
+void svc_rdma_conn_abandon(struct svc_rdma_conn *conn);
+void svc_rdma_conns_wait(void);
+
+#endif /* SVCRDMA_SVC_RDMA_H */

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * /proc/sys/sunrpc/svc_rdma/: tunables and counters, under the names that
+ * administrators' scripts know.
+ */
+
+#include <linux/sysctl.h>
+
+#include "svc_rdma.h"
+
+/* RPCs a client may have outstanding: credits. For new connections */
+unsigned int svc_rdma_max_requests = 64;
+/* Inline thresholds, both directions, in octets. For new connections */
+unsigned int svc_rdma_max_req_size = 4096;
+/* RDMA Reads in flight per connection, where the devices allow it */
+unsigned int svc_rdma_max_outbound_reads = 16;
+
+static unsigned int min_requests = 4;
+static unsigned int max_requests = 16384;
+static unsigned int min_req_size = 4096;
+static unsigned int max_req_size = 65536;
+static unsigned int min_reads = 1;
+static unsigned int max_reads = 255;
+
+/* RDMA Read contexts, messages received, RDMA Write contexts, full queues */
+struct percpu_counter svc_rdma_stat_read;
+struct percpu_counter svc_rdma_stat_recv;
+struct percpu_counter svc_rdma_stat_write;
+struct percpu_counter svc_rdma_stat_sq_starve;
+
+/* Names that older tools read; nothing counts them any more */
+static unsigned int stat_unused;
+static unsigned int zero;
+
+static struct percpu_counter *const counters[] = {
+	&svc_rdma_stat_read,
+	&svc_rdma_stat_recv,
+	&svc_rdma_stat_write,
+	&svc_rdma_stat_sq_starve,
+};
+
+static struct ctl_table_header *sysctl_header;
+
+/* Reads as a number of any size; whatever is written resets it */
+static int counter_handler(RPCRDMA_CTL_CONST struct ctl_table *table, int write,
+			   void *buffer, size_t *lenp, loff_t *ppos)
+{
+	struct percpu_counter *counter = table->data;
+	unsigned long value = percpu_counter_sum_positive(counter);
+	struct ctl_table copy = {
+		.data	= &value,
+		.maxlen	= sizeof(value),
+		.mode	= table->mode,
+	};
+
+	if (write) {
+		percpu_counter_set(counter, 0);
+		*ppos += *lenp;
+		return 0;
+	}
+	return proc_doulongvec_minmax(&copy, write, buffer, lenp, ppos);
+}
+
+#define TUNABLE(name, var, min, max) {			\
+	.procname	= name,				\
+	.data		= &(var),			\
+	.maxlen		= sizeof(unsigned int),		\
+	.mode		= 0644,				\
+	.proc_handler	= proc_douintvec_minmax,	\
+	.extra1		= &(min),			\
+	.extra2		= &(max),			\
+}
+
+#define COUNTER(name, var) {				\
+	.procname	= name,				\
+	.data		= &(var),			\
+	.maxlen		= sizeof(unsigned long),	\
+	.mode		= 0644,				\
+	.proc_handler	= counter_handler,		\
+}
+
+static struct ctl_table sysctl_table[] = {
+	TUNABLE("max_requests", svc_rdma_max_requests,
+		min_requests, max_requests),
+	TUNABLE("max_req_size", svc_rdma_max_req_size,
+		min_req_size, max_req_size),
+	TUNABLE("max_outbound_read_requests", svc_rdma_max_outbound_reads,
+		min_reads, max_reads),
+	COUNTER("rdma_stat_read", svc_rdma_stat_read),
+	COUNTER("rdma_stat_recv", svc_rdma_stat_recv),
+	COUNTER("rdma_stat_write", svc_rdma_stat_write),
+	COUNTER("rdma_stat_sq_starve", svc_rdma_stat_sq_starve),
+	TUNABLE("rdma_stat_rq_starve", stat_unused, zero, zero),
+	TUNABLE("rdma_stat_rq_poll", stat_unused, zero, zero),
+	TUNABLE("rdma_stat_rq_prod", stat_unused, zero, zero),
+	TUNABLE("rdma_stat_sq_poll", stat_unused, zero, zero),
+	TUNABLE("rdma_stat_sq_prod", stat_unused, zero, zero),
+	RPCRDMA_CTL_END
+};
+
+static void counters_destroy(int nr)
+{
+	while (nr--)
+		percpu_counter_destroy(counters[nr]);
+}
+
+/**
+ * svc_rdma_sysctl_init - counters, and what shows them
+ *
+ * Context: module init.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int svc_rdma_sysctl_init(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(counters); i++) {
+		if (percpu_counter_init(counters[i], 0, GFP_KERNEL))
+			goto out;
+	}
+	sysctl_header = register_sysctl("sunrpc/svc_rdma", sysctl_table);
+	if (sysctl_header)
+		return 0;
+out:
+	counters_destroy(i);
+	return -ENOMEM;
+}
+
+/**
+ * svc_rdma_sysctl_exit - undo svc_rdma_sysctl_init()
+ *
+ * Context: module exit; no connection is left.
+ */
+void svc_rdma_sysctl_exit(void)
+{
+	unregister_sysctl_table(sysctl_header);
+	counters_destroy(ARRAY_SIZE(counters));
+}

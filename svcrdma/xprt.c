@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A connection between sunrpc and the endpoint. Each of the two can go first:
+ * sunrpc detaches and later drops its last reference, anywhere and possibly
+ * under a spinlock; the endpoint is torn down by its own workqueue. Neither
+ * waits for the other, so the memory has a reference count of its own.
+ */
+
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/addr.h>
+
+#include "svc_rdma.h"
+
+/* Connections whose memory exists: the module stays until there are none */
+static atomic_t nr_conns;
+
+static void conn_put(struct svc_rdma_conn *conn)
+{
+	if (!refcount_dec_and_test(&conn->refs))
+		return;
+	svc_rdma_calls_free(conn);
+	svc_rdma_rws_free(conn);
+	if (conn->ep)
+		rpcrdma_ep_put(conn->ep);
+	kfree(conn);
+	if (atomic_dec_and_test(&nr_conns)) {
+		svc_rdma_pages_drain();
+		wake_up_var(&nr_conns);
+	}
+}
+
+/**
+ * svc_rdma_conns_wait - wait until no connection is left
+ *
+ * Context: module exit: sunrpc's references are gone, teardowns may still run.
+ */
+void svc_rdma_conns_wait(void)
+{
+	wait_var_event(&nr_conns, !atomic_read(&nr_conns));
+}
+
+static int ep_setup(struct rpcrdma_ep *ep)
+{
+	return svc_rdma_sends_alloc(ep->owner);
+}
+
+static void ep_closing(struct rpcrdma_ep *ep)
+{
+	struct svc_rdma_conn *conn = ep->owner;
+
+	spin_lock_bh(&conn->lock);
+	if (!conn->detached)
+		svc_xprt_deferred_close(&conn->xprt);
+	spin_unlock_bh(&conn->lock);
+}
+
+static void ep_release(struct rpcrdma_ep *ep)
+{
+	struct svc_rdma_conn *conn = ep->owner;
+
+	down_write(&conn->use);
+	conn->released = true;
+	svc_rdma_drop_received(conn);
+	svc_rdma_sends_free(conn);
+	up_write(&conn->use);
+}
+
+static void ep_dead(struct rpcrdma_ep *ep)
+{
+	conn_put(ep->owner);
+}
+
+static const struct rpcrdma_ep_ops ep_ops = {
+	.side		= "server",
+	.setup		= ep_setup,
+	.received	= svc_rdma_received,
+	.closing	= ep_closing,
+	.release	= ep_release,
+	.dead		= ep_dead,
+};
+
+static int conn_has_wspace(struct svc_xprt *xprt)
+{
+	/* Credits bound what a client can have outstanding */
+	return 1;
+}
+
+/*
+ * The last that sunrpc does with a connection. Once this has held the lock, no
+ * completion touches @xprt, nor the service behind it, any more.
+ */
+static void conn_detach(struct svc_xprt *xprt)
+{
+	struct svc_rdma_conn *conn = svc_rdma_conn(xprt);
+
+	spin_lock_bh(&conn->lock);
+	conn->detached = true;
+	spin_unlock_bh(&conn->lock);
+	rpcrdma_ep_close(conn->ep);
+}
+
+/* Context: wherever the last reference is dropped, under a spinlock too */
+static void conn_free(struct svc_xprt *xprt)
+{
+	conn_put(svc_rdma_conn(xprt));
+}
+
+static void conn_kill_temp(struct svc_xprt *xprt)
+{
+}
+
+static void __maybe_unused conn_secure_port(struct svc_rqst *rqstp)
+{
+	set_bit(RQ_SECURE, &rqstp->rq_flags);
+}
+
+static const struct svc_xprt_ops conn_ops = {
+	.xpo_recvfrom		= svc_rdma_recvfrom,
+	.xpo_sendto		= svc_rdma_sendto,
+	.xpo_result_payload	= svc_rdma_result_payload,
+	.xpo_release_ctxt	= svc_rdma_release_ctxt,
+	.xpo_detach		= conn_detach,
+	.xpo_free		= conn_free,
+	.xpo_has_wspace		= conn_has_wspace,
+	.xpo_kill_temp_xprt	= conn_kill_temp,
+	RPCRDMA_XPO_SECURE_PORT(conn_secure_port)
+};
+
+static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
+					struct svc_xprt_class *class)
+{
+	struct svc_rdma_conn *conn;
+	int i;
+
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	if (!conn)
+		return NULL;
+	svc_xprt_init(listener->xpt_net, class, &conn->xprt,
+		      listener->xpt_server);
+	conn->xprt.xpt_ops = &conn_ops;
+	/* RFC 7530, section 3.1: NFSv4 wants congestion control below it */
+	set_bit(XPT_CONG_CTRL, &conn->xprt.xpt_flags);
+	refcount_set(&conn->refs, 1);
+	INIT_LIST_HEAD(&conn->pending);
+	init_rwsem(&conn->use);
+	spin_lock_init(&conn->lock);
+	INIT_LIST_HEAD(&conn->received);
+	INIT_LIST_HEAD(&conn->ready);
+	INIT_LIST_HEAD(&conn->free_calls);
+	INIT_LIST_HEAD(&conn->free_sends);
+	for (i = 0; i < ARRAY_SIZE(conn->free_rws); i++)
+		INIT_LIST_HEAD(&conn->free_rws[i]);
+	atomic_inc(&nr_conns);
+	return conn;
+}
+
+static void conn_set_addresses(struct svc_rdma_conn *conn,
+			       struct rdma_cm_id *id)
+{
+	struct sockaddr *peer = (struct sockaddr *)&id->route.addr.dst_addr;
+	struct sockaddr *local = (struct sockaddr *)&id->route.addr.src_addr;
+
+	svc_xprt_set_local(&conn->xprt, local, svc_addr_len(local));
+	svc_xprt_set_remote(&conn->xprt, peer, svc_addr_len(peer));
+	/* The duplicate request cache must know a client that reconnects, and
+	 * the CM gives it another port then.
+	 */
+	rpc_set_port((struct sockaddr *)&conn->xprt.xpt_remote, 0);
+}
+
+static void conn_set_limits(struct svc_rdma_conn *conn)
+{
+	conn->limits.vers_min = RPCRDMA_V1;
+	conn->limits.vers_max = RPCRDMA_V1;
+	conn->limits.max_read_segs = SVC_RDMA_MAX_SEGMENTS;
+	conn->limits.max_write_segs = SVC_RDMA_MAX_SEGMENTS;
+	conn->limits.max_write_chunks = SVC_RDMA_MAX_PAYLOADS;
+	/* A Requester may offer more room than any Reply needs; what a Call
+	 * may bring is bounded by nfsd's pages.
+	 */
+	conn->limits.max_message = 4 * RPCSVC_MAXPAYLOAD;
+}
+
+static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn)
+{
+	struct svc_serv *serv = conn->xprt.xpt_server;
+	u32 pages = DIV_ROUND_UP(serv->sv_max_payload, PAGE_SIZE) + 1;
+	struct rpcrdma_ep_attr attr = {
+		.ops		= &ep_ops,
+		.owner		= conn,
+		.net		= conn->xprt.xpt_net,
+		.responder	= true,
+		.want = {
+			.credits	= svc_rdma_max_requests,
+			.bc_credits	= SVC_RDMA_BC_CREDITS,
+			.recv_batch	= SVC_RDMA_RECV_BATCH,
+			.payload_pages	= pages,
+			.rw_wrs		= DIV_ROUND_UP(pages, SVC_RDMA_RW_SGES),
+			.send_sge	= SVC_RDMA_RW_SGES,
+		},
+		.inline_send	= svc_rdma_max_req_size,
+		.inline_recv	= svc_rdma_max_req_size,
+		.send_poll	= IB_POLL_WORKQUEUE,
+		.recv_poll	= IB_POLL_WORKQUEUE,
+	};
+
+	return rpcrdma_ep_create(&attr);
+}
+
+/* sunrpc drops a module reference with the last one of a svc_xprt */
+static void conn_drop(struct svc_rdma_conn *conn)
+{
+	__module_get(THIS_MODULE);
+	svc_xprt_put(&conn->xprt);
+}
+
+/**
+ * svc_rdma_conn_create - a connection for a Connect Request
+ * @listener: where it arrived
+ * @class: our svc_xprt_class
+ * @id: the new CM id
+ * @event: RDMA_CM_EVENT_CONNECT_REQUEST
+ *
+ * Context: the listener's CM handler. On success @id is the endpoint's.
+ *
+ * Return: the connection, to be accepted or abandoned, or NULL: the Connect
+ * Request is to be refused.
+ */
+struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
+					   struct svc_xprt_class *class,
+					   struct rdma_cm_id *id,
+					   const struct rdma_cm_event *event)
+{
+	struct svc_rdma_conn *conn;
+	struct rpcrdma_ep *ep;
+
+	conn = conn_alloc(listener, class);
+	if (!conn)
+		return NULL;
+	conn_set_addresses(conn, id);
+	conn_set_limits(conn);
+	ep = conn_create_ep(conn);
+	if (!ep)
+		goto out_drop;
+	conn->ep = ep;
+
+	/* The endpoint's reference, which ops.dead drops */
+	refcount_inc(&conn->refs);
+	if (rpcrdma_ep_adopt(ep, id, event)) {
+		conn_put(conn);
+		goto out_drop;
+	}
+	ep->initiator_depth = min_t(u32, ep->initiator_depth,
+				    svc_rdma_max_outbound_reads);
+	return conn;
+
+out_drop:
+	conn_drop(conn);
+	return NULL;
+}
+
+/**
+ * svc_rdma_conn_abandon - end a connection that sunrpc never got to know
+ * @conn: connection from svc_rdma_conn_create()
+ *
+ * Context: process.
+ */
+void svc_rdma_conn_abandon(struct svc_rdma_conn *conn)
+{
+	conn_detach(&conn->xprt);
+	conn_drop(conn);
+}
