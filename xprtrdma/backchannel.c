@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The reverse direction (RFC 8167): the client as the Responder of the
+ * server's callbacks. Inline only, in both directions.
+ *
+ * A Call is copied out of its Receive and queued for the callback service;
+ * its Reply leaves through send_request like any other message.
+ */
+#include <linux/slab.h>
+#include <linux/sunrpc/bc_xprt.h>
+#include <linux/sunrpc/svc.h>
+
+#include "xprt_rdma.h"
+
+#if defined(CONFIG_SUNRPC_BACKCHANNEL)
+
+static void rpcrdma_bc_send_done(struct rpcrdma_chain *chain,
+				 enum ib_wc_status status);
+
+/*
+ * The callback service builds the Reply in one page, whatever size it is
+ * told. In a Receive's context: not to wait for writeback over this transport.
+ */
+static struct rpcrdma_req *rpcrdma_bc_req_create(struct rpcrdma_xprt *rx)
+{
+	gfp_t gfp = GFP_NOFS | __GFP_NOWARN;
+	struct rpcrdma_req *req;
+
+	req = rpcrdma_req_create(rx, gfp);
+	if (!req)
+		return NULL;
+	req->sbuf = kmalloc(PAGE_SIZE, gfp);
+	req->rbuf = kmalloc(PAGE_SIZE, gfp);
+	if (!req->sbuf || !req->rbuf ||
+	    rpcrdma_req_reserve(req, XPRT_RDMA_SEND_BUF, gfp)) {
+		rpcrdma_req_destroy(req);
+		return NULL;
+	}
+	req->sbuf_size = PAGE_SIZE;
+	req->rbuf_size = PAGE_SIZE;
+	req->rqst.rq_xprt = &rx->xprt;
+	__set_bit(RPC_BC_PA_IN_USE, &req->rqst.rq_bc_pa_state);
+	return req;
+}
+
+/**
+ * xprt_rdma_bc_setup - prepare for callbacks
+ * @xprt: transport
+ * @reqs: how many the caller expects at a time
+ *
+ * Slots come as callbacks do, so that a failure here cannot be.
+ *
+ * Context: process.
+ *
+ * Return: 0.
+ */
+int xprt_rdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
+{
+	return 0;
+}
+
+/**
+ * xprt_rdma_bc_maxpayload - largest callback message, either way
+ * @xprt: transport
+ *
+ * Context: process.
+ *
+ * Return: octets of RPC message.
+ */
+size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt)
+{
+	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	u32 threshold = min(READ_ONCE(rx->inline_send),
+			    READ_ONCE(rx->inline_recv));
+
+	return min_t(u32, threshold, PAGE_SIZE) - RPCRDMA_HDR_MIN;
+}
+
+/**
+ * xprt_rdma_bc_num_slots - callbacks the server may have outstanding
+ * @xprt: transport
+ *
+ * Context: process.
+ *
+ * Return: their number.
+ */
+unsigned int xprt_rdma_bc_num_slots(struct rpc_xprt *xprt)
+{
+	return XPRT_RDMA_BC_CREDITS;
+}
+
+/**
+ * xprt_rdma_bc_free_rqst - the callback service is done with a slot
+ * @rqst: slot
+ *
+ * Context: process.
+ */
+void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst)
+{
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	rpcrdma_req_put(to_rpcrdma_req(rqst));
+	xprt_put(xprt);
+}
+
+/**
+ * xprt_rdma_bc_destroy - free the slots for callbacks that are idle
+ * @xprt: transport
+ * @reqs: unused: all
+ *
+ * Context: process, may sleep.
+ */
+void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
+{
+	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct rpc_rqst *rqst;
+
+	for (;;) {
+		spin_lock(&xprt->bc_pa_lock);
+		rqst = list_first_entry_or_null(&xprt->bc_pa_list,
+						struct rpc_rqst, rq_bc_pa_list);
+		if (rqst) {
+			list_del(&rqst->rq_bc_pa_list);
+			rx->bc_count--;
+		}
+		spin_unlock(&xprt->bc_pa_lock);
+		if (!rqst)
+			return;
+		rpcrdma_req_destroy(to_rpcrdma_req(rqst));
+	}
+}
+
+static struct rpcrdma_req *rpcrdma_bc_req_get(struct rpcrdma_xprt *rx)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpcrdma_req *req;
+	struct rpc_rqst *rqst;
+	bool create = false;
+
+	spin_lock(&xprt->bc_pa_lock);
+	rqst = list_first_entry_or_null(&xprt->bc_pa_list, struct rpc_rqst,
+					rq_bc_pa_list);
+	if (rqst) {
+		list_del(&rqst->rq_bc_pa_list);
+	} else if (rx->bc_count < XPRT_RDMA_BC_REQS) {
+		rx->bc_count++;
+		create = true;
+	}
+	spin_unlock(&xprt->bc_pa_lock);
+	if (!create)
+		return rqst ? to_rpcrdma_req(rqst) : NULL;
+
+	req = rpcrdma_bc_req_create(rx);
+	if (!req) {
+		spin_lock(&xprt->bc_pa_lock);
+		rx->bc_count--;
+		spin_unlock(&xprt->bc_pa_lock);
+	}
+	return req;
+}
+
+static void rpcrdma_bc_fill(struct rpcrdma_req *req,
+			    const struct rpcrdma_hdr *hdr)
+{
+	struct rpc_rqst *rqst = &req->rqst;
+	struct xdr_buf *rcv = &rqst->rq_rcv_buf;
+
+	memcpy(req->rbuf, hdr->buf + hdr->body, hdr->body_len);
+	xdr_buf_init(rcv, req->rbuf, hdr->body_len);
+	rcv->len = hdr->body_len;
+	xdr_buf_init(&rqst->rq_snd_buf, req->sbuf, PAGE_SIZE);
+	rqst->rq_private_buf = *rcv;
+	rqst->rq_xid = cpu_to_be32(hdr->xid);
+	rqst->rq_reply_bytes_recvd = 0;
+	rqst->rq_bytes_sent = 0;
+	rqst->rq_cong = 0;
+}
+
+/**
+ * rpcrdma_bc_received - a callback came from the server
+ * @rx: transport
+ * @recv: accepted message of direction Call; stays the caller's
+ *
+ * One that we have no service for, or that is larger than we said, is dropped:
+ * the server's RPC times out. More at a time than we granted cost the
+ * connection.
+ *
+ * Context: process (workqueue of the Receive CQ).
+ */
+void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	struct svc_serv *serv = xprt->bc_serv;
+	const struct rpcrdma_hdr *hdr = &recv->hdr;
+	struct rpcrdma_req *req;
+
+	/* RFC 8167, section 5.4: no chunks */
+	if (!serv || hdr->body_len > PAGE_SIZE || hdr->read_segs ||
+	    hdr->write_segs || hdr->reply_segs) {
+		rpcrdma_ep_warn(recv->ep, "callback of %u octets refused",
+				hdr->body_len);
+		return;
+	}
+	req = rpcrdma_bc_req_get(rx);
+	if (!req) {
+		rpcrdma_ep_fail_reason(recv->ep, -ENOBUFS,
+				       "no room for another callback");
+		return;
+	}
+	if (!xprt_get(xprt)) {
+		rpcrdma_req_put(req);
+		return;
+	}
+	rpcrdma_bc_fill(req, hdr);
+	rx->stats.bcall_count++;
+	atomic_inc(&xprt->bc_slot_count);
+	rpcrdma_bc_enqueue(serv, &req->rqst);
+}
+
+static void rpcrdma_bc_send_done(struct rpcrdma_chain *chain,
+				 enum ib_wc_status status)
+{
+	rpcrdma_req_put(container_of(chain, struct rpcrdma_req, chain));
+}
+
+/* Called with rx->lock */
+static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
+{
+	const struct xdr_buf *snd = &req->rqst.rq_snd_buf;
+	struct rpcrdma_enc enc;
+	int rc;
+
+	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
+	rpcrdma_enc_fixed(&enc, be32_to_cpu(req->rqst.rq_xid), RPCRDMA_V1,
+			  ep->sizes.bc_credits, RPCRDMA_MSG);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	if (enc.len + snd->len > min(req->hdr.size, ep->prop.inline_send))
+		return -EMSGSIZE;
+	if (read_bytes_from_xdr_buf(snd, 0, req->hdr.data + enc.len, snd->len))
+		return -EIO;
+	if (rpcrdma_dmabuf_map(ep, &req->hdr))
+		return -ENOBUFS;
+	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, enc.len + snd->len);
+	rpcrdma_dmabuf_sge(&req->hdr, &req->sges[0], 0, enc.len + snd->len);
+
+	memset(&req->send_wr, 0, sizeof(req->send_wr));
+	req->send_wr.opcode = IB_WR_SEND;
+	req->send_wr.sg_list = req->sges;
+	req->send_wr.num_sge = 1;
+	/* No answer will tell us when the buffer is free: its completion does */
+	rpcrdma_chain_init(&req->chain, rpcrdma_bc_send_done);
+	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
+	kref_get(&req->kref);
+	rc = rpcrdma_sendq_post(ep, &req->chain);
+	if (rc)
+		rpcrdma_req_put(req);
+	return rc;
+}
+
+/**
+ * rpcrdma_bc_send_reply - send the Reply to a callback
+ * @rqst: slot with the Reply in rq_snd_buf
+ *
+ * It takes no credit: those are for Calls.
+ *
+ * Context: process, with the transport's send lock.
+ *
+ * Return: 0; -ENOTCONN, -ENOBUFS; -EMSGSIZE when it exceeds the inline
+ * threshold, -EIO: it is dropped then.
+ */
+int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
+{
+	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
+	struct rpcrdma_xprt *rx = req->rx;
+	int rc = -ENOTCONN;
+
+	if (!xprt_connected(&rx->xprt))
+		return -ENOTCONN;
+	mutex_lock(&rx->lock);
+	if (rx->ep && rpcrdma_ep_live(rx->ep))
+		rc = rpcrdma_bc_send(rx->ep, req);
+	mutex_unlock(&rx->lock);
+	if (rc == -ENOTCONN)
+		xprt_force_disconnect(&rx->xprt);
+	return rc;
+}
+
+#endif /* CONFIG_SUNRPC_BACKCHANNEL */

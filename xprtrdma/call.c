@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * From an RPC Call to one chain of WRs: choose how its octets travel, register
+ * what the server will read and write, encode the Transport Header, and post
+ * REG_MR ... REG_MR, SEND with one doorbell.
+ */
+#include <linux/gfp.h>
+
+#include "xprt_rdma.h"
+
+static void rpcrdma_send_done(struct rpcrdma_chain *chain,
+			      enum ib_wc_status status);
+
+/**
+ * struct rpcrdma_call - one Call while it is prepared
+ * @rx: transport
+ * @ep: its connection
+ * @req: request
+ * @snd: the Call
+ * @rcv: where the Reply will be
+ * @plan: how they travel
+ * @enc: the Transport Header
+ */
+struct rpcrdma_call {
+	struct rpcrdma_xprt *rx;
+	struct rpcrdma_ep *ep;
+	struct rpcrdma_req *req;
+	const struct xdr_buf *snd;
+	struct xdr_buf *rcv;
+	struct rpcrdma_call_plan plan;
+	struct rpcrdma_enc enc;
+};
+
+/*
+ * XDR roundup of the page data at the start of the tail. The Upper Layer puts
+ * it there whenever it writes pages of unaligned length.
+ */
+static u32 rpcrdma_tail_pad(const struct xdr_buf *snd)
+{
+	return min_t(u32, xdr_pad_size(snd->page_len), snd->tail[0].iov_len);
+}
+
+static u32 rpcrdma_page_count(const struct xdr_buf *buf)
+{
+	if (!buf->page_len)
+		return 0;
+	return DIV_ROUND_UP(offset_in_page(buf->page_base) + buf->page_len,
+			    PAGE_SIZE);
+}
+
+/* SGEs of a Send; header, head and tail take three */
+static u32 rpcrdma_send_sges(const struct rpcrdma_ep *ep)
+{
+	return min(ep->sizes.send_sge, XPRT_RDMA_SEND_SGES);
+}
+
+static void rpcrdma_call_plan_modes(struct rpcrdma_call *call)
+{
+	const struct rpc_rqst *rqst = &call->req->rqst;
+	const struct rpcrdma_ep *ep = call->ep;
+	struct rpcrdma_call_shape shape = {
+		.head = call->snd->head[0].iov_len,
+		.pages = call->snd->page_len,
+		.tail = call->snd->tail[0].iov_len,
+		.tail_pad = rpcrdma_tail_pad(call->snd),
+		.page_count = rpcrdma_page_count(call->snd),
+		.call_ddp = call->snd->flags & XDRBUF_WRITE,
+		.reply_max = call->rcv->buflen,
+		.reply_pages = call->rcv->page_len,
+		.reply_ddp = call->rcv->flags & XDRBUF_READ,
+		.no_ddp = test_bit(RPCAUTH_AUTH_DATATOUCH,
+				   &rqst->rq_cred->cr_auth->au_flags),
+		.inline_send = ep->prop.inline_send,
+		.inline_recv = ep->prop.inline_recv,
+		.pullup_max = XPRT_RDMA_SEND_BUF - XPRT_RDMA_HDR_ROOM,
+		.page_sges = max(rpcrdma_send_sges(ep), 3U) - 3,
+		.mr_bytes = (ep->sizes.mr_pages - 1) << PAGE_SHIFT,
+	};
+
+	rpcrdma_plan_call(&call->plan, &shape);
+}
+
+/*
+ * ACLs: the Upper Layer leaves the allocation of pages to the transport,
+ * which cannot wait until it knows how many the Reply needs.
+ */
+static int rpcrdma_fill_sparse_pages(struct xdr_buf *rcv)
+{
+	struct page **pages = rcv->pages + (rcv->page_base >> PAGE_SHIFT);
+	u32 i, count = rpcrdma_page_count(rcv);
+
+	for (i = 0; i < count; i++) {
+		if (!pages[i])
+			pages[i] = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
+		if (!pages[i])
+			return -ENOBUFS;
+	}
+	return 0;
+}
+
+static void rpcrdma_segment_of(const struct rpcrdma_mr *mr,
+			       struct rpcrdma_segment *seg)
+{
+	seg->handle = mr->mr->rkey;
+	seg->length = mr->mr->length;
+	seg->offset = mr->mr->iova;
+}
+
+/*
+ * The data item of a Read chunk goes without its XDR roundup (RFC 8166,
+ * section 3.4.5.2); a Position-Zero chunk is the whole message as it is.
+ */
+static int rpcrdma_encode_read_list(struct rpcrdma_call *call)
+{
+	bool zero = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
+	struct rpcrdma_mr_cursor cur;
+	struct rpcrdma_segment seg;
+	struct rpcrdma_mr *mr;
+	LIST_HEAD(chunk);
+	int rc = 0;
+
+	if (zero || call->plan.mode == RPCRDMA_CALL_READ_CHUNK) {
+		rpcrdma_mr_cursor_init(&cur, call->snd,
+				       zero ? RPCRDMA_PART_ALL :
+					      RPCRDMA_PART_PAGES);
+		rc = rpcrdma_mrs_map(call->rx, &cur, &chunk, false);
+	}
+	list_for_each_entry(mr, &chunk, list) {
+		rpcrdma_segment_of(mr, &seg);
+		rpcrdma_enc_read_segment(&call->enc, zero ? 0 :
+					 call->snd->head[0].iov_len, &seg);
+		call->rx->stats.total_rdma_request += seg.length;
+	}
+	rpcrdma_enc_list_end(&call->enc);
+	list_splice_tail(&chunk, &call->req->mrs);
+	if (rc < 0)
+		return rc;
+	call->rx->stats.read_chunk_count += !!rc;
+	return 0;
+}
+
+/* Return: octets of the chunk's segments */
+static u32 rpcrdma_encode_segments(struct rpcrdma_call *call,
+				   const struct list_head *chunk)
+{
+	struct rpcrdma_segment seg;
+	struct rpcrdma_mr *mr;
+	u32 bytes = 0;
+
+	list_for_each_entry(mr, chunk, list) {
+		rpcrdma_segment_of(mr, &seg);
+		rpcrdma_enc_segment(&call->enc, &seg);
+		bytes += seg.length;
+	}
+	return bytes;
+}
+
+/* No segment for the XDR roundup: RFC 8166, section 3.4.6.2 */
+static int rpcrdma_encode_write_list(struct rpcrdma_call *call)
+{
+	struct rpcrdma_req *req = call->req;
+	struct rpcrdma_mr_cursor cur;
+	LIST_HEAD(chunk);
+	int rc = 0;
+
+	req->write_offered = 0;
+	if (call->plan.write_list) {
+		rpcrdma_mr_cursor_init(&cur, call->rcv, RPCRDMA_PART_PAGES);
+		rc = rpcrdma_mrs_map(call->rx, &cur, &chunk, true);
+	}
+	if (rc > 0) {
+		rpcrdma_enc_write_chunk(&call->enc, rc);
+		req->write_offered = rpcrdma_encode_segments(call, &chunk);
+		call->rx->stats.write_chunk_count++;
+	}
+	rpcrdma_enc_list_end(&call->enc);
+	list_splice_tail(&chunk, &req->mrs);
+	return min(rc, 0);
+}
+
+static int rpcrdma_encode_reply_chunk(struct rpcrdma_call *call)
+{
+	struct rpcrdma_req *req = call->req;
+	struct rpcrdma_mr_cursor cur;
+	LIST_HEAD(chunk);
+	int rc = 0;
+
+	req->reply_offered = 0;
+	if (call->plan.reply_chunk) {
+		rpcrdma_mr_cursor_init(&cur, call->rcv, call->plan.write_list ?
+				       RPCRDMA_PART_HEAD | RPCRDMA_PART_TAIL :
+				       RPCRDMA_PART_ALL);
+		rc = rpcrdma_mrs_map(call->rx, &cur, &chunk, true);
+	}
+	if (rc > 0) {
+		rpcrdma_enc_reply_chunk(&call->enc, rc);
+		req->reply_offered = rpcrdma_encode_segments(call, &chunk);
+		call->rx->stats.reply_chunk_count++;
+	} else {
+		rpcrdma_enc_list_end(&call->enc);
+	}
+	list_splice_tail(&chunk, &req->mrs);
+	return min(rc, 0);
+}
+
+static int rpcrdma_encode_header(struct rpcrdma_call *call)
+{
+	struct rpcrdma_req *req = call->req;
+	bool zero = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
+	int rc;
+
+	rpcrdma_enc_init(&call->enc, req->hdr.data,
+			 min(req->hdr.size, call->ep->prop.inline_send));
+	rpcrdma_enc_fixed(&call->enc, be32_to_cpu(req->rqst.rq_xid), RPCRDMA_V1,
+			  call->ep->sizes.credits,
+			  zero ? RPCRDMA_NOMSG : RPCRDMA_MSG);
+	rc = rpcrdma_encode_read_list(call);
+	if (!rc)
+		rc = rpcrdma_encode_write_list(call);
+	if (!rc)
+		rc = rpcrdma_encode_reply_chunk(call);
+	if (rc)
+		return rc;
+	call->rx->stats.nomsg_call_count += zero;
+	return call->enc.overflow ? -EMSGSIZE : 0;
+}
+
+static void rpcrdma_unmap_sges(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
+{
+	/* The first is the request's own buffer, which stays mapped */
+	while (req->send_wr.num_sge > 1)
+		rpcrdma_unmap_page(ep, &req->sges[--req->send_wr.num_sge],
+				   DMA_TO_DEVICE);
+}
+
+static void rpcrdma_send_done(struct rpcrdma_chain *chain,
+			      enum ib_wc_status status)
+{
+	struct rpcrdma_req *req =
+		container_of(chain, struct rpcrdma_req, chain);
+
+	rpcrdma_unmap_sges(chain->ep, req);
+	rpcrdma_req_put(req);
+}
+
+static int rpcrdma_map_sge(struct rpcrdma_call *call, struct page *page,
+			   u32 offset, u32 len)
+{
+	struct ib_send_wr *wr = &call->req->send_wr;
+	int rc;
+
+	if (!len)
+		return 0;
+	if (wr->num_sge == rpcrdma_send_sges(call->ep))
+		return -EIO;
+	rc = rpcrdma_map_page(call->ep, &call->req->sges[wr->num_sge], page,
+			      offset, len, DMA_TO_DEVICE);
+	if (rc)
+		return -ENOBUFS;
+	wr->num_sge++;
+	return 0;
+}
+
+/* XDR buffers are kmalloc'ed, or pages: contiguous either way */
+static int rpcrdma_map_kvec(struct rpcrdma_call *call, const void *base,
+			    u32 len)
+{
+	if (!len)
+		return 0;
+	return rpcrdma_map_sge(call, virt_to_page(base), offset_in_page(base),
+			       len);
+}
+
+static int rpcrdma_map_snd_pages(struct rpcrdma_call *call)
+{
+	const struct xdr_buf *snd = call->snd;
+	struct page **page = snd->pages + (snd->page_base >> PAGE_SHIFT);
+	u32 offset = offset_in_page(snd->page_base);
+	u32 left = snd->page_len, len;
+	int rc;
+
+	for (; left; left -= len, offset = 0) {
+		len = min_t(u32, left, PAGE_SIZE - offset);
+		rc = rpcrdma_map_sge(call, *page++, offset, len);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/*
+ * What goes inline is copied behind the header when it has room there, which
+ * costs less than mapping it and being told when it may be unmapped.
+ */
+static int rpcrdma_copy_body(struct rpcrdma_call *call, bool pages, u32 skip)
+{
+	const struct xdr_buf *snd = call->snd;
+	const struct kvec *tail = &snd->tail[0];
+	u8 *to = call->req->hdr.data + call->enc.len;
+	u32 head_len = snd->head[0].iov_len;
+
+	memcpy(to, snd->head[0].iov_base, head_len);
+	to += head_len;
+	if (pages) {
+		if (read_bytes_from_xdr_buf(snd, head_len, to, snd->page_len))
+			return -EIO;
+		to += snd->page_len;
+		call->rx->stats.pullup_copy_count += snd->page_len;
+	}
+	memcpy(to, tail->iov_base + skip, tail->iov_len - skip);
+	return 0;
+}
+
+static int rpcrdma_map_body(struct rpcrdma_call *call, bool pages, u32 skip)
+{
+	const struct xdr_buf *snd = call->snd;
+	int rc;
+
+	rc = rpcrdma_map_kvec(call, snd->head[0].iov_base,
+			      snd->head[0].iov_len);
+	if (!rc && pages)
+		rc = rpcrdma_map_snd_pages(call);
+	if (!rc)
+		rc = rpcrdma_map_kvec(call, snd->tail[0].iov_base + skip,
+				      snd->tail[0].iov_len - skip);
+	return rc;
+}
+
+/* Builds the SGEs of the Send: its first, the buffer, and what is mapped */
+static int rpcrdma_prepare_send(struct rpcrdma_call *call)
+{
+	struct rpcrdma_req *req = call->req;
+	bool chunk = call->plan.mode == RPCRDMA_CALL_READ_CHUNK;
+	bool pages = !chunk && call->snd->page_len;
+	u32 skip = chunk ? rpcrdma_tail_pad(call->snd) : 0;
+	u32 body = call->snd->head[0].iov_len + call->snd->tail[0].iov_len -
+		   skip + (pages ? call->snd->page_len : 0);
+	u32 len = call->enc.len;
+	int rc = 0;
+
+	if (call->plan.mode == RPCRDMA_CALL_POSITION_ZERO)
+		body = 0;
+	if (WARN_ON_ONCE(len + body > call->ep->prop.inline_send))
+		return -EMSGSIZE;
+	if (body && len + body <= req->hdr.size) {
+		rc = rpcrdma_copy_body(call, pages, skip);
+		len += body;
+	} else if (body) {
+		rc = rpcrdma_map_body(call, pages, skip);
+	}
+	if (rc)
+		return rc;
+
+	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
+	rpcrdma_dmabuf_sge(&req->hdr, &req->sges[0], 0, len);
+	return 0;
+}
+
+static void rpcrdma_build_chain(struct rpcrdma_call *call)
+{
+	struct rpcrdma_req *req = call->req;
+	struct rpcrdma_mr *mr;
+
+	rpcrdma_chain_init(&req->chain, req->send_wr.num_sge > 1 ?
+			   rpcrdma_send_done : NULL);
+	list_for_each_entry(mr, &req->mrs, list) {
+		mr->reg.wr.next = NULL;
+		rpcrdma_chain_append(call->ep, &req->chain, &mr->reg.wr);
+	}
+	rpcrdma_chain_append(call->ep, &req->chain, &req->send_wr);
+}
+
+/* Octets of a Send that is all copied; the header is not encoded yet */
+static u32 rpcrdma_pullup_len(const struct rpcrdma_call *call)
+{
+	bool chunks = call->plan.write_list || call->plan.reply_chunk;
+
+	return call->snd->len + (chunks ? XPRT_RDMA_HDR_ROOM : RPCRDMA_HDR_MIN);
+}
+
+static int rpcrdma_call_prepare(struct rpcrdma_call *call)
+{
+	struct rpcrdma_req *req = call->req;
+	int rc;
+
+	memset(&req->send_wr, 0, sizeof(req->send_wr));
+	req->send_wr.opcode = IB_WR_SEND;
+	req->send_wr.sg_list = req->sges;
+	req->send_wr.num_sge = 1;
+
+	if (call->rcv->flags & XDRBUF_SPARSE_PAGES) {
+		rc = rpcrdma_fill_sparse_pages(call->rcv);
+		if (rc)
+			return rc;
+	}
+	rpcrdma_call_plan_modes(call);
+	if (call->plan.mode == RPCRDMA_CALL_PULLUP &&
+	    rpcrdma_req_reserve(req, rpcrdma_pullup_len(call),
+				rpc_task_gfp_mask()))
+		return -ENOBUFS;
+	if (rpcrdma_dmabuf_map(call->ep, &req->hdr))
+		return -ENOBUFS;
+	rc = rpcrdma_encode_header(call);
+	if (rc)
+		return rc;
+	return rpcrdma_prepare_send(call);
+}
+
+/* Called with rx->lock. Nothing stays mapped or registered upon an error. */
+static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
+			     struct rpcrdma_req *req)
+{
+	struct rpcrdma_call call = {
+		.rx = rx,
+		.ep = ep,
+		.req = req,
+		.snd = &req->rqst.rq_snd_buf,
+		.rcv = &req->rqst.rq_rcv_buf,
+	};
+	int rc;
+
+	rc = rpcrdma_call_prepare(&call);
+	if (!rc) {
+		rpcrdma_build_chain(&call);
+		req->rqst.rq_xtime = ktime_get();
+		rc = rpcrdma_req_post(ep, req);
+		if (likely(!rc))
+			return 0;
+	}
+	rpcrdma_unmap_sges(ep, req);
+	rpcrdma_mrs_put(rx, &req->mrs);
+	if (rc != -EAGAIN && rc != -ENOTCONN)
+		rx->stats.failed_marshal_count++;
+	return rc;
+}
+
+static int rpcrdma_send_locked(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
+{
+	int rc = -ENOTCONN;
+
+	mutex_lock(&rx->lock);
+	/* MRs left over: a Reply came while the RPC was between two states */
+	if (rx->ep && rpcrdma_ep_live(rx->ep) && list_empty(&req->mrs))
+		rc = rpcrdma_call_send(rx, rx->ep, req);
+	mutex_unlock(&rx->lock);
+	return rc;
+}
+
+/**
+ * xprt_rdma_send_request - send a Call, or the Reply to a callback
+ * @rqst: encoded
+ *
+ * No Call is sent twice on one connection: the server would answer both, and
+ * the second Reply has no credit. The connection is given up instead. That is
+ * also what becomes of a Call that expects no Reply.
+ *
+ * Context: process, with the transport's send lock; in reclaim.
+ *
+ * Return: 0; -ENOTCONN to connect and come again; -EAGAIN to come again when
+ * xprt_write_space() says so; -EBADSLT to come again with a credit; -ENOBUFS to
+ * come again later; -EMSGSIZE or -EIO if it can never be sent.
+ */
+int xprt_rdma_send_request(struct rpc_rqst *rqst)
+{
+	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
+	struct rpcrdma_xprt *rx = req->rx;
+	struct rpc_xprt *xprt = &rx->xprt;
+	u32 len = rqst->rq_snd_buf.len;
+	int rc;
+
+#if defined(CONFIG_SUNRPC_BACKCHANNEL)
+	if (unlikely(bc_prealloc(rqst)))
+		return rpcrdma_bc_send_reply(rqst);
+#endif
+	if (!xprt_connected(xprt))
+		return -ENOTCONN;
+	rc = -ENOTCONN;
+	if (unlikely(rpcrdma_req_on_wire(req)))
+		goto out_disconnect;
+	if (!xprt_request_get_cong(xprt, rqst))
+		return -EBADSLT;
+
+	rc = rpcrdma_send_locked(rx, req);
+	if (rc == -ENOTCONN)
+		goto out_disconnect;
+	if (rc)
+		return rc;
+	/* The Reply may be here, but the caller has pinned @rqst */
+	rqst->rq_xmit_bytes_sent += len;
+	if (likely(rpc_reply_expected(rqst->rq_task)))
+		return 0;
+
+out_disconnect:
+	xprt_force_disconnect(xprt);
+	return rc;
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The connection of a transport: made anew by the connect worker, given up by
+ * close, and what is to be done with RPCs and credits in between.
+ *
+ * A new connection begins when the old endpoint is dead, so that no request
+ * has an MR, a mapping, or a Send on it.
+ */
+#include <linux/sched/mm.h>
+#include <linux/seq_file.h>
+
+#include "xprt_rdma.h"
+
+/* Between attempts to connect: doubles from the first to the second */
+#define RECONNECT_MIN	(5 * HZ)
+
+static int rpcrdma_client_setup(struct rpcrdma_ep *ep)
+{
+	return rpcrdma_mrs_setup(ep->owner, ep);
+}
+
+/*
+ * Before the connect worker has set CONNECTED, it sees for itself that the
+ * endpoint is down; afterwards sunrpc must hear it from us.
+ */
+static void rpcrdma_client_closing(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_xprt *rx = ep->owner;
+
+	/* Pairs with the one in rpcrdma_connected() */
+	smp_mb();
+	if (xprt_connected(&rx->xprt))
+		xprt_force_disconnect(&rx->xprt);
+}
+
+static void rpcrdma_client_release(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_xprt *rx = ep->owner;
+
+	rpcrdma_mrs_release(rx);
+	rpcrdma_reqs_release(rx, ep);
+}
+
+/* The transport may be freed by now */
+static void rpcrdma_client_dead(struct rpcrdma_ep *ep)
+{
+}
+
+static void rpcrdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
+{
+	const struct rpcrdma_xprt *rx = ep->owner;
+
+	seq_printf(seq,
+		   " granted=%u abandoned=%u mrs=%u local_inv_needed=%lu bad_replies=%lu callbacks=%lu",
+		   rx->granted, rx->abandoned, rx->pool.count,
+		   rx->stats.local_inv_needed, rx->stats.bad_reply_count,
+		   rx->stats.bcall_count);
+}
+
+static const struct rpcrdma_ep_ops rpcrdma_client_ops = {
+	.side		= "client",
+	.setup		= rpcrdma_client_setup,
+	.received	= rpcrdma_received,
+	.closing	= rpcrdma_client_closing,
+	.release	= rpcrdma_client_release,
+	.dead		= rpcrdma_client_dead,
+	.show		= rpcrdma_client_show,
+};
+
+static struct rpcrdma_ep *rpcrdma_client_ep_create(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_ep_attr attr = {
+		.ops = &rpcrdma_client_ops,
+		.owner = rx,
+		.net = rx->xprt.xprt_net,
+		.want = {
+			.credits = rx->xprt.max_reqs,
+			.bc_credits = XPRT_RDMA_BC_CREDITS,
+			.recv_batch = XPRT_RDMA_RECV_BATCH,
+			.payload_pages = XPRT_RDMA_PAYLOAD_PAGES,
+			.send_sge = XPRT_RDMA_SEND_SGES,
+			.use_frwr = true,
+		},
+		.inline_send = round_down(READ_ONCE(xprt_rdma_inline_write),
+					  RPCRDMA_INLINE_UNIT),
+		.inline_recv = round_down(READ_ONCE(xprt_rdma_inline_read),
+					  RPCRDMA_INLINE_UNIT),
+		/* Plain spinlocks of sunrpc's are taken: never in softirq */
+		.send_poll = IB_POLL_WORKQUEUE,
+		.recv_poll = IB_POLL_WORKQUEUE,
+		.last_error = rx->last_error,
+	};
+
+	return rpcrdma_ep_create(&attr);
+}
+
+/* Called with transport_lock */
+static void rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
+{
+	u32 left = 1;
+
+	if (rx->granted > rx->abandoned)
+		left = rx->granted - rx->abandoned;
+	rx->xprt.cwnd = (unsigned long)left << RPC_CWNDSHIFT;
+}
+
+/**
+ * rpcrdma_credits_update - the server has granted credits
+ * @rx: transport
+ * @credits: as received
+ *
+ * None would be a deadlock; more than we have Receives for could not be
+ * answered (RFC 8166, section 3.3.1).
+ *
+ * Context: process.
+ */
+void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
+{
+	u32 max = rx->ep->sizes.credits;
+
+	credits = clamp(credits, 1U, max);
+	if (likely(credits == READ_ONCE(rx->granted)))
+		return;
+	spin_lock(&rx->xprt.transport_lock);
+	rx->granted = credits;
+	rpcrdma_credits_apply(rx);
+	spin_unlock(&rx->xprt.transport_lock);
+}
+
+/**
+ * rpcrdma_credits_abandon - RPCs were given up, or answered after all
+ * @rx: transport
+ * @by: how many more keep a credit of their own
+ *
+ * Context: process, under the transport_lock.
+ */
+void rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by)
+{
+	lockdep_assert_held(&rx->xprt.transport_lock);
+	rx->abandoned += by;
+	rpcrdma_credits_apply(rx);
+}
+
+/*
+ * A new connection has one credit until the first Reply (RFC 8166, section
+ * 3.3.3), and RPCs that were in flight on the old one get theirs anew. The
+ * send lock is held: nobody asks for one now.
+ */
+static void rpcrdma_credits_reset(struct rpcrdma_xprt *rx)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpcrdma_req *req;
+
+	spin_lock(&xprt->transport_lock);
+	spin_lock(&rx->req_lock);
+	list_for_each_entry(req, &rx->all, all) {
+		if (!req->rqst.rq_cong)
+			continue;
+		req->rqst.rq_cong = 0;
+		xprt->cong -= RPC_CWNDSCALE;
+	}
+	spin_unlock(&rx->req_lock);
+	rx->granted = 1;
+	rx->abandoned = 0;
+	rpcrdma_credits_apply(rx);
+	spin_unlock(&xprt->transport_lock);
+}
+
+static void rpcrdma_set_ep(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
+{
+	mutex_lock(&rx->lock);
+	rx->ep = ep;
+	mutex_unlock(&rx->lock);
+}
+
+/**
+ * rpcrdma_disconnect - end the connection, if there is one
+ * @rx: transport, with its send lock held
+ *
+ * Context: process, sleeps until the endpoint is dead: then no request is on
+ * the wire and none has an MR.
+ */
+void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_ep *ep = rx->ep;
+
+	if (!ep)
+		return;
+	rpcrdma_ep_close(ep);
+	rpcrdma_ep_wait_dead(ep);
+	rpcrdma_set_ep(rx, NULL);
+	rpcrdma_ep_put(ep);
+}
+
+static int rpcrdma_connect(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_ep *ep;
+	int rc;
+
+	rpcrdma_disconnect(rx);
+	ep = rpcrdma_client_ep_create(rx);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	rpcrdma_set_ep(rx, ep);
+	rpcrdma_credits_reset(rx);
+	rc = rpcrdma_ep_connect(ep, NULL, (struct sockaddr *)&rx->xprt.addr);
+	if (rc) {
+		rpcrdma_disconnect(rx);
+		return rc;
+	}
+	WRITE_ONCE(rx->inline_send, ep->prop.inline_send);
+	WRITE_ONCE(rx->inline_recv, ep->prop.inline_recv);
+	return 0;
+}
+
+static void rpcrdma_connected(struct rpcrdma_xprt *rx)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+
+	xprt->connect_cookie++;
+	xprt->stat.connect_count++;
+	xprt->stat.connect_time += (long)jiffies - xprt->stat.connect_start;
+	xprt_set_connected(xprt);
+	/* It may be down again: rpcrdma_client_closing() or we tell sunrpc */
+	smp_mb();
+	if (!rpcrdma_ep_live(rx->ep))
+		xprt_force_disconnect(xprt);
+}
+
+/*
+ * What the RPC layer does with an error: some end an RPC at once, soft or not.
+ * For a mount that is right, it says what is wrong. A mount that was there
+ * before must survive until the device or the server is back.
+ */
+static int rpcrdma_connect_error(const struct rpcrdma_xprt *rx, int rc)
+{
+	switch (rc) {
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+	case -ECONNABORTED:
+	case -ENETDOWN:
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+	case -EPIPE:
+	case -EPROTO:
+	case -EADDRINUSE:
+	case -ENOBUFS:
+		return rc;
+	case -ENOMEM:
+		return -ENOBUFS;
+	case -ETIMEDOUT:
+		/* Ends a soft-connect RPC at once, unlike -ETIMEDOUT */
+		return -EHOSTUNREACH;
+	}
+	return rx->xprt.stat.connect_count ? -ENETUNREACH : rc;
+}
+
+static void rpcrdma_connect_worker(struct work_struct *work)
+{
+	struct rpcrdma_xprt *rx =
+		container_of(work, struct rpcrdma_xprt, connect_worker.work);
+	struct rpc_xprt *xprt = &rx->xprt;
+	unsigned int pflags = current->flags;
+	unsigned int nofs = memalloc_nofs_save();
+	int rc;
+
+	if (atomic_read(&xprt->swapper))
+		current->flags |= PF_MEMALLOC;
+	rc = rpcrdma_connect(rx);
+	rx->last_error = rc;
+	xprt_clear_connecting(xprt);
+	if (rc) {
+		rc = rpcrdma_connect_error(rx, rc);
+	} else {
+		rpcrdma_connected(rx);
+		rc = -EAGAIN;
+	}
+	xprt_unlock_connect(xprt, rx);
+	xprt_wake_pending_tasks(xprt, rc);
+	current_restore_flags(pflags, PF_MEMALLOC);
+	memalloc_nofs_restore(nofs);
+}
+
+/**
+ * rpcrdma_connect_init - prepare a new transport for connecting
+ * @rx: transport
+ *
+ * Context: any.
+ */
+void rpcrdma_connect_init(struct rpcrdma_xprt *rx)
+{
+	mutex_init(&rx->lock);
+	INIT_DELAYED_WORK(&rx->connect_worker, rpcrdma_connect_worker);
+	rx->inline_send = RPCRDMA_INLINE_MIN;
+	rx->inline_recv = RPCRDMA_INLINE_MIN;
+	rx->granted = 1;
+}
+
+/**
+ * xprt_rdma_connect - connect, now or when the back-off is over
+ * @xprt: transport
+ * @task: who needs it; has the send lock, which passes to the worker
+ *
+ * The delay is none for a new transport and after a conversation; it begins at
+ * five seconds and doubles when the server does not answer.
+ *
+ * Context: process.
+ */
+void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task)
+{
+	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	unsigned long delay = xprt_reconnect_delay(xprt);
+
+	WARN_ON_ONCE(!xprt_lock_connect(xprt, task, rx));
+	xprt_reconnect_backoff(xprt, RECONNECT_MIN);
+	queue_delayed_work(xprtiod_workqueue, &rx->connect_worker, delay);
+}
+
+/**
+ * xprt_rdma_close - end the connection and tell everybody
+ * @xprt: transport, with its send lock held
+ *
+ * Context: process, sleeps.
+ */
+void xprt_rdma_close(struct rpc_xprt *xprt)
+{
+	rpcrdma_disconnect(to_rpcrdma_xprt(xprt));
+	xprt->connect_cookie++;
+	xprt_disconnect_done(xprt);
+}
+
+/**
+ * xprt_rdma_inject_disconnect - lose the connection, for fault injection
+ * @xprt: transport, with its send lock held
+ *
+ * Context: process.
+ */
+void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt)
+{
+	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+
+	if (rx->ep)
+		rpcrdma_ep_close(rx->ep);
+}

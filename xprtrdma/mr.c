@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory regions: a pool for each connection, what is registered with them,
+ * and how the peer loses its access again.
+ *
+ * An MR is either idle in the pool or in the list of one request, and only
+ * then mapped. It leaves that list when the peer has invalidated it, when our
+ * LOCAL_INV is complete, or with the connection, after which no peer reaches
+ * it: the queue pair is drained and the protection domain has no other.
+ */
+#include <linux/gfp.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "xprt_rdma.h"
+
+/* MRs a connection starts with, and how many more it gets at a time */
+#define MRS_INITIAL	8U
+#define MRS_GROW	8U
+
+/* Segments a Call can have beside those of its payload: heads and tails */
+#define MRS_EXTRA	4U
+
+/* How long an abandoned RPC waits for its fence before the connection ends */
+#define FENCE_TIMEOUT	(5 * HZ)
+
+/* After a failed allocation somebody may wait for: try again so soon */
+#define GROW_RETRY	(HZ / 4)
+
+static void rpcrdma_fence_done(struct rpcrdma_chain *chain,
+			       enum ib_wc_status status);
+
+static size_t rpcrdma_sgl_bytes(const struct rpcrdma_ep *ep)
+{
+	return array_size(ep->sizes.mr_pages, sizeof(struct scatterlist));
+}
+
+static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
+{
+	if (!mr->nents)
+		return;
+	rpcrdma_unmap_sg(mr->ep, mr->sgl, mr->nents, mr->dir);
+	mr->nents = 0;
+}
+
+static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	int rc = -ENOMEM;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	/* A little more than two pages for 1 MiB: kmalloc would take four */
+	mr->sgl = alloc_pages_exact(rpcrdma_sgl_bytes(ep), GFP_KERNEL);
+	if (!mr->sgl)
+		goto out_mr;
+	sg_init_table(mr->sgl, ep->sizes.mr_pages);
+	mr->mr = ib_alloc_mr(ep->pd, ep->mr_type, ep->sizes.mr_pages);
+	if (IS_ERR(mr->mr)) {
+		rc = PTR_ERR(mr->mr);
+		goto out_sgl;
+	}
+	mr->ep = ep;
+	INIT_LIST_HEAD(&mr->list);
+	return mr;
+
+out_sgl:
+	free_pages_exact(mr->sgl, rpcrdma_sgl_bytes(ep));
+out_mr:
+	kfree(mr);
+	return ERR_PTR(rc);
+}
+
+static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
+{
+	rpcrdma_mr_unmap(mr);
+	ib_dereg_mr(mr->mr);
+	free_pages_exact(mr->sgl, rpcrdma_sgl_bytes(mr->ep));
+	kfree(mr);
+}
+
+/* Return: how many were added, at most @nr and up to the limit */
+static unsigned int rpcrdma_mrs_add(struct rpcrdma_xprt *rx,
+				    struct rpcrdma_ep *ep, unsigned int nr)
+{
+	struct rpcrdma_mr_pool *pool = &rx->pool;
+	struct rpcrdma_mr *mr;
+	unsigned int added;
+
+	for (added = 0; added < nr && pool->count < pool->limit; added++) {
+		mr = rpcrdma_mr_alloc(ep);
+		if (IS_ERR(mr))
+			break;
+		spin_lock(&pool->lock);
+		list_add(&mr->list, &pool->idle);
+		list_add(&mr->all, &pool->all);
+		pool->count++;
+		spin_unlock(&pool->lock);
+		rx->stats.mrs_allocated++;
+	}
+	return added;
+}
+
+static void rpcrdma_mrs_grow(struct work_struct *work)
+{
+	struct rpcrdma_mr_pool *pool =
+		container_of(work, struct rpcrdma_mr_pool, grow.work);
+	struct rpcrdma_xprt *rx = container_of(pool, struct rpcrdma_xprt, pool);
+	struct rpcrdma_ep *ep = READ_ONCE(pool->ep);
+	unsigned int noio;
+
+	/* ep is valid: the release waits for us before it goes away */
+	if (!ep || !rpcrdma_ep_live(ep) || pool->count >= pool->limit)
+		return;
+	/* The page that waits for this memory may be ours to write */
+	noio = memalloc_noio_save();
+	if (!rpcrdma_mrs_add(rx, ep, MRS_GROW))
+		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
+	memalloc_noio_restore(noio);
+	xprt_write_space(&rx->xprt);
+}
+
+/**
+ * rpcrdma_mrs_init - an empty pool
+ * @rx: new transport
+ *
+ * Context: any.
+ */
+void rpcrdma_mrs_init(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_mr_pool *pool = &rx->pool;
+
+	spin_lock_init(&pool->lock);
+	INIT_LIST_HEAD(&pool->idle);
+	INIT_LIST_HEAD(&pool->all);
+	INIT_DELAYED_WORK(&pool->grow, rpcrdma_mrs_grow);
+	init_waitqueue_head(&rx->fence_wait);
+}
+
+/**
+ * rpcrdma_mrs_setup - fill the pool for a new connection
+ * @rx: transport; the pool is empty
+ * @ep: endpoint whose QP exists
+ *
+ * The limit lets every credit use what the largest payload takes, and one RPC
+ * use whatever it may.
+ *
+ * Context: process, may sleep. Undone by rpcrdma_mrs_release().
+ *
+ * Return: 0, or -ENOMEM when there is not one MR.
+ */
+int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_mr_pool *pool = &rx->pool;
+	unsigned int payload = ep->sizes.mrs_per_payload;
+
+	pool->limit = max(2 * payload + MRS_EXTRA,
+			  ep->sizes.credits * (payload + 1));
+	if (!rpcrdma_mrs_add(rx, ep, min(MRS_INITIAL, pool->limit)))
+		return -ENOMEM;
+	mutex_lock(&rx->lock);
+	WRITE_ONCE(pool->ep, ep);
+	mutex_unlock(&rx->lock);
+	return 0;
+}
+
+/**
+ * rpcrdma_mrs_release - unmap and free every MR
+ * @rx: transport whose connection is drained
+ *
+ * Requests in flight lose theirs. Whoever waits for that is woken.
+ *
+ * Context: process, sleeps; in rpcrdma_ep_ops.release: neither a Reply nor
+ * the completion of a LOCAL_INV is being processed.
+ */
+void rpcrdma_mrs_release(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_mr_pool *pool = &rx->pool;
+	struct rpcrdma_mr *mr, *next;
+
+	/* From here on none is taken, and no growth begins */
+	mutex_lock(&rx->lock);
+	WRITE_ONCE(pool->ep, NULL);
+	mutex_unlock(&rx->lock);
+	cancel_delayed_work_sync(&pool->grow);
+
+	mutex_lock(&rx->lock);
+	list_for_each_entry_safe(mr, next, &pool->all, all) {
+		if (mr->nents)
+			rx->stats.mrs_orphaned++;
+		list_del(&mr->all);
+		list_del(&mr->list);
+		rpcrdma_mr_free(mr);
+	}
+	pool->count = 0;
+	mutex_unlock(&rx->lock);
+	wake_up_all(&rx->fence_wait);
+}
+
+/**
+ * rpcrdma_mrs_in_use - does some RPC in flight offer this rkey?
+ * @rx: transport
+ * @rkey: handle
+ *
+ * Context: process. Walks all MRs: for what should not happen.
+ *
+ * Return: true if it does.
+ */
+bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey)
+{
+	struct rpcrdma_mr_pool *pool = &rx->pool;
+	struct rpcrdma_mr *mr;
+	bool found = false;
+
+	spin_lock(&pool->lock);
+	list_for_each_entry(mr, &pool->all, all) {
+		if (mr->nents && mr->mr->rkey == rkey) {
+			found = true;
+			break;
+		}
+	}
+	spin_unlock(&pool->lock);
+	return found;
+}
+
+static struct rpcrdma_mr *rpcrdma_mr_pop(struct rpcrdma_mr_pool *pool)
+{
+	struct rpcrdma_mr *mr;
+
+	spin_lock(&pool->lock);
+	mr = list_first_entry_or_null(&pool->idle, struct rpcrdma_mr, list);
+	if (mr)
+		list_del_init(&mr->list);
+	spin_unlock(&pool->lock);
+	return mr;
+}
+
+/* Called with rx->lock */
+static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_mr_pool *pool = &rx->pool;
+	struct rpcrdma_mr *mr;
+
+	lockdep_assert_held(&rx->lock);
+	if (!pool->ep)
+		return ERR_PTR(-ENOTCONN);
+	mr = rpcrdma_mr_pop(pool);
+	if (likely(mr))
+		return mr;
+
+	/* One that comes back from here on finds the flag and wakes us */
+	xprt_wait_for_buffer_space(&rx->xprt);
+	mr = rpcrdma_mr_pop(pool);
+	if (mr) {
+		xprt_write_space(&rx->xprt);
+		return mr;
+	}
+	queue_delayed_work(xprtiod_workqueue, &pool->grow, 0);
+	return ERR_PTR(-EAGAIN);
+}
+
+/**
+ * rpcrdma_mrs_put - unmap MRs and give them back to the pool
+ * @rx: transport
+ * @mrs: MRs that no peer can reach; empty afterwards
+ *
+ * Context: process. Wakes RPCs that wait for MRs.
+ */
+void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs)
+{
+	struct rpcrdma_mr_pool *pool = &rx->pool;
+	struct rpcrdma_mr *mr;
+
+	if (list_empty(mrs))
+		return;
+	list_for_each_entry(mr, mrs, list)
+		rpcrdma_mr_unmap(mr);
+	spin_lock(&pool->lock);
+	list_splice_init(mrs, &pool->idle);
+	spin_unlock(&pool->lock);
+	/* Pairs with xprt_wait_for_buffer_space() in rpcrdma_mr_get() */
+	smp_mb();
+	xprt_write_space(&rx->xprt);
+}
+
+/**
+ * rpcrdma_mrs_put_rkey - the peer has invalidated one MR of a request
+ * @rx: transport
+ * @mrs: the request's MRs
+ * @rkey: what was invalidated
+ *
+ * Context: process.
+ *
+ * Return: true if it was one of @mrs; it is unmapped and back in the pool.
+ */
+bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
+			  u32 rkey)
+{
+	struct rpcrdma_mr *mr;
+	LIST_HEAD(done);
+
+	list_for_each_entry(mr, mrs, list) {
+		if (mr->mr->rkey != rkey)
+			continue;
+		list_move(&mr->list, &done);
+		rpcrdma_mrs_put(rx, &done);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * rpcrdma_mr_cursor_init - begin to walk an xdr_buf
+ * @cur: to be filled in
+ * @buf: buffer; its parts must stay as they are while @cur is used
+ * @parts: which of them: RPCRDMA_PART_*
+ *
+ * Context: any.
+ */
+void rpcrdma_mr_cursor_init(struct rpcrdma_mr_cursor *cur,
+			    const struct xdr_buf *buf, unsigned int parts)
+{
+	memset(cur, 0, sizeof(*cur));
+	if (parts & RPCRDMA_PART_HEAD)
+		cur->kvecs[0] = buf->head[0];
+	if (parts & RPCRDMA_PART_TAIL)
+		cur->kvecs[1] = buf->tail[0];
+	if (parts & RPCRDMA_PART_PAGES && buf->page_len) {
+		cur->page_len = buf->page_len;
+		cur->page_base = offset_in_page(buf->page_base);
+		cur->pages = buf->pages + (buf->page_base >> PAGE_SHIFT);
+	}
+	cur->left = cur->kvecs[0].iov_len;
+}
+
+/* A range that is contiguous in memory */
+struct rpcrdma_piece {
+	struct page *page;
+	unsigned int offset;
+	unsigned int len;
+};
+
+static bool rpcrdma_cursor_peek(struct rpcrdma_mr_cursor *cur,
+				struct rpcrdma_piece *piece)
+{
+	const struct kvec *kvec;
+	void *base;
+
+	while (!cur->left) {
+		if (cur->part == 2)
+			return false;
+		cur->part++;
+		cur->offset = cur->part == 1 ? cur->page_base : 0;
+		cur->left = cur->part == 1 ? cur->page_len :
+					     cur->kvecs[1].iov_len;
+	}
+	if (cur->part == 1) {
+		piece->page = *cur->pages;
+		piece->offset = cur->offset;
+		piece->len = min_t(unsigned int, cur->left,
+				   PAGE_SIZE - cur->offset);
+		return true;
+	}
+	kvec = &cur->kvecs[cur->part / 2];
+	base = kvec->iov_base + kvec->iov_len - cur->left;
+	piece->page = virt_to_page(base);
+	piece->offset = offset_in_page(base);
+	piece->len = cur->left;
+	return true;
+}
+
+static void rpcrdma_cursor_consume(struct rpcrdma_mr_cursor *cur,
+				   unsigned int len)
+{
+	cur->left -= len;
+	if (cur->part != 1)
+		return;
+	cur->offset += len;
+	if (cur->offset == PAGE_SIZE) {
+		cur->offset = 0;
+		cur->pages++;
+	}
+}
+
+/*
+ * Fills an MR as far as it goes: without a gap within the range, for which a
+ * piece must begin at a page boundary where the one before ended at one.
+ */
+static unsigned int rpcrdma_mr_fill(struct rpcrdma_mr *mr,
+				    struct rpcrdma_mr_cursor *cur)
+{
+	unsigned int max = mr->ep->sizes.mr_pages;
+	unsigned int pages = 0, end = 0, n = 0, need;
+	struct rpcrdma_piece piece;
+
+	while (rpcrdma_cursor_peek(cur, &piece)) {
+		if (n && (end || piece.offset))
+			break;
+		need = DIV_ROUND_UP(piece.offset + piece.len, PAGE_SIZE);
+		if (pages + need > max) {
+			if (n)
+				break;
+			piece.len = max * PAGE_SIZE - piece.offset;
+			need = max;
+		}
+		sg_set_page(&mr->sgl[n++], piece.page, piece.len, piece.offset);
+		pages += need;
+		end = offset_in_page(piece.offset + piece.len);
+		rpcrdma_cursor_consume(cur, piece.len);
+	}
+	return n;
+}
+
+static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
+			       struct rpcrdma_mr_cursor *cur, bool remote_write)
+{
+	int mapped, n;
+
+	mr->dir = remote_write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	mr->nents = rpcrdma_mr_fill(mr, cur);
+	mapped = rpcrdma_map_sg(mr->ep, mr->sgl, mr->nents, mr->dir);
+	if (!mapped) {
+		mr->nents = 0;
+		return -ENOBUFS;
+	}
+	n = ib_map_mr_sg(mr->mr, mr->sgl, mapped, NULL, PAGE_SIZE);
+	if (WARN_ON_ONCE(n != mapped))
+		return -EIO;
+
+	/* A peer that still knows the previous rkey does not get in with it */
+	ib_update_fast_reg_key(mr->mr, (u8)(mr->mr->rkey + 1));
+
+	memset(&mr->reg, 0, sizeof(mr->reg));
+	mr->reg.wr.opcode = IB_WR_REG_MR;
+	mr->reg.mr = mr->mr;
+	mr->reg.key = mr->mr->rkey;
+	/* RFC 8166, section 8.1: no more access than the chunk needs */
+	mr->reg.access = remote_write ?
+			 IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE :
+			 IB_ACCESS_REMOTE_READ;
+	return 0;
+}
+
+/**
+ * rpcrdma_mrs_map - prepare MRs for all that a cursor walks
+ * @rx: transport
+ * @cur: cursor at its start
+ * @mrs: MRs are appended here, one for each segment, in order
+ * @remote_write: the peer may write; else it may read
+ *
+ * Context: process, under rx->lock. Does not sleep but for that. The caller
+ * posts each MR's REG_MR, or puts the MRs back, after an error too.
+ *
+ * Return: number of segments; -EAGAIN when MRs are exhausted (the RPC is woken
+ * by xprt_write_space()); -ENOBUFS when the DMA mapping failed for now;
+ * -ENOTCONN; -EIO.
+ */
+int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct rpcrdma_mr_cursor *cur,
+		    struct list_head *mrs, bool remote_write)
+{
+	struct rpcrdma_piece piece;
+	struct rpcrdma_mr *mr;
+	int rc, n;
+
+	for (n = 0; rpcrdma_cursor_peek(cur, &piece); n++) {
+		mr = rpcrdma_mr_get(rx);
+		if (IS_ERR(mr))
+			return PTR_ERR(mr);
+		list_add_tail(&mr->list, mrs);
+		rc = rpcrdma_mr_register(mr, cur, remote_write);
+		if (rc)
+			return rc;
+	}
+	return n;
+}
+
+/**
+ * rpcrdma_mrs_invalidate - post a LOCAL_INV for each MR of a request
+ * @ep: endpoint
+ * @req: request with MRs
+ * @done: called when all are invalid, or the connection is drained
+ *
+ * Context: process, does not sleep.
+ *
+ * Return: 0, or an error of rpcrdma_sendq_post(): @done is not called then.
+ */
+int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
+			   void (*done)(struct rpcrdma_chain *chain,
+					enum ib_wc_status status))
+{
+	struct rpcrdma_mr *mr;
+
+	rpcrdma_chain_init(&req->inv_chain, done);
+	list_for_each_entry(mr, &req->mrs, list) {
+		memset(&mr->inv, 0, sizeof(mr->inv));
+		mr->inv.opcode = IB_WR_LOCAL_INV;
+		mr->inv.ex.invalidate_rkey = mr->mr->rkey;
+		rpcrdma_chain_append(ep, &req->inv_chain, &mr->inv);
+		req->rx->stats.local_inv_needed++;
+	}
+	return rpcrdma_sendq_post(ep, &req->inv_chain);
+}
+
+static void rpcrdma_fence_done(struct rpcrdma_chain *chain,
+			       enum ib_wc_status status)
+{
+	struct rpcrdma_req *req =
+		container_of(chain, struct rpcrdma_req, inv_chain);
+
+	rpcrdma_mrs_put(req->rx, &req->mrs);
+	complete(&req->fenced);
+}
+
+/**
+ * rpcrdma_mrs_fence - end the peer's access to an abandoned RPC's memory
+ * @rx: transport
+ * @req: request that no Reply will find any more
+ *
+ * The only place where the client waits for the fabric: when it returns, the
+ * memory is the caller's alone. A LOCAL_INV that does not complete in time
+ * costs the connection, whose drain then gives the MRs back.
+ *
+ * Context: process, sleeps.
+ */
+void rpcrdma_mrs_fence(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
+{
+	struct rpcrdma_ep *ep = NULL;
+	int rc = 0;
+
+	reinit_completion(&req->fenced);
+	mutex_lock(&rx->lock);
+	if (list_empty(&req->mrs)) {
+		mutex_unlock(&rx->lock);
+		return;
+	}
+	if (rx->pool.ep) {
+		ep = rpcrdma_ep_get(rx->pool.ep);
+		rc = rpcrdma_mrs_invalidate(ep, req, rpcrdma_fence_done);
+		if (rc == -EMSGSIZE)
+			rpcrdma_ep_fail(ep, rc);
+	}
+	mutex_unlock(&rx->lock);
+
+	if (!ep || rc) {
+		wait_event(rx->fence_wait, list_empty_careful(&req->mrs));
+	} else if (!wait_for_completion_timeout(&req->fenced, FENCE_TIMEOUT)) {
+		rpcrdma_ep_fail(ep, -ETIMEDOUT);
+		wait_for_completion(&req->fenced);
+	}
+	if (ep)
+		rpcrdma_ep_put(ep);
+}

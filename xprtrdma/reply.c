@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * From a received message to a completed RPC: decode, match the XID, take the
+ * peer's access to our memory away, put the octets where the Upper Layer
+ * looks for them, complete.
+ *
+ * What came inline is copied and the Receive goes back at once, so that the
+ * Receives posted are always those of the credits. It costs a memcpy of some
+ * hundred octets; page data of an inline Reply must be copied in any case.
+ * The copy comes after MRs are unmapped, since it may go to memory that was
+ * offered to the peer.
+ */
+#include <linux/delay.h>
+#include <linux/sunrpc/bc_xprt.h>
+
+#include "xprt_rdma.h"
+
+/* An RPC that ends in an error must be asleep: how often to look, in ms */
+#define FAIL_TRIES	1000
+
+static void rpcrdma_inv_done(struct rpcrdma_chain *chain,
+			     enum ib_wc_status status);
+
+static void rpcrdma_limits_of(const struct rpcrdma_ep *ep,
+			      struct rpcrdma_limits *lim)
+{
+	memset(lim, 0, sizeof(*lim));
+	lim->vers_min = RPCRDMA_V1;
+	lim->vers_max = RPCRDMA_V1;
+	/* We offer one Write chunk, and one Reply chunk of up to three ranges */
+	lim->max_write_chunks = 1;
+	lim->max_write_segs = 2 * ep->sizes.mrs_per_payload + 6;
+	lim->max_message = 2 * XPRT_RDMA_PAYLOAD;
+}
+
+static u64 rpcrdma_written(const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_write_iter it;
+
+	rpcrdma_write_iter_init(&it, hdr);
+	return rpcrdma_write_iter_next(&it) ? it.chunk.bytes : 0;
+}
+
+static int rpcrdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
+			   u32 len)
+{
+	struct xdr_buf *buf = &rqst->rq_private_buf;
+	u32 room = buf->head[0].iov_len + buf->page_len + buf->tail[0].iov_len;
+
+	if (at >= room)
+		return 0;
+	/* A Reply that is too long is cut, which its decoder will notice */
+	len = min(len, room - at);
+	if (len && write_bytes_to_xdr_buf(buf, at, (void *)from, len))
+		return -EIO;
+	return len;
+}
+
+/*
+ * An RPC message in two parts: the page data are where they belong, @body is
+ * what stands before and behind them. The Upper Layer wants the page data to
+ * begin where it expects the head to end; a head that is shorter moves that
+ * point, as nothing follows the page data then.
+ */
+static int rpcrdma_place_around(struct rpc_rqst *rqst, const u8 *body, u32 len,
+				u32 written)
+{
+	struct xdr_buf *rcv = &rqst->rq_rcv_buf;
+	struct xdr_buf *buf = &rqst->rq_private_buf;
+	u32 head = buf->head[0].iov_len;
+	u32 data = xdr_align_size(written);
+
+	if (len < head) {
+		buf->buflen -= head - len;
+		buf->head[0].iov_len = len;
+		rcv->buflen = buf->buflen;
+		rcv->head[0].iov_len = len;
+		head = len;
+	}
+	/* @body is NULL when it is in the Reply chunk: in its place already */
+	if (body && rpcrdma_copy_in(rqst, 0, body, head) < 0)
+		return -EIO;
+	if (body && len > head &&
+	    rpcrdma_copy_in(rqst, head + data, body + head, len - head) < 0)
+		return -EIO;
+	return len + data;
+}
+
+/* Return: octets of the RPC message, or -EIO */
+static int rpcrdma_place_msg(struct rpcrdma_req *req,
+			     const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_xprt *rx = req->rx;
+	struct rpc_rqst *rqst = &req->rqst;
+	const u8 *body = hdr->buf + hdr->body;
+	u64 written = rpcrdma_written(hdr);
+	int rc;
+
+	if (hdr->reply_bytes || written > req->write_offered)
+		return -EIO;
+	if (written) {
+		rx->stats.total_rdma_reply += written;
+		return rpcrdma_place_around(rqst, body, hdr->body_len, written);
+	}
+	rc = rpcrdma_copy_in(rqst, 0, body, hdr->body_len);
+	if (rc > (int)rqst->rq_private_buf.head[0].iov_len)
+		rx->stats.fixup_copy_count +=
+			rc - rqst->rq_private_buf.head[0].iov_len;
+	return rc;
+}
+
+static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
+			       const struct rpcrdma_hdr *hdr)
+{
+	u64 written = rpcrdma_written(hdr);
+
+	if (!hdr->reply_bytes || hdr->reply_bytes > req->reply_offered ||
+	    written > req->write_offered)
+		return -EIO;
+	req->rx->stats.total_rdma_reply += hdr->reply_bytes + written;
+	if (written)
+		return rpcrdma_place_around(&req->rqst, NULL, hdr->reply_bytes,
+					    written);
+	return hdr->reply_bytes;
+}
+
+static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
+{
+	if (hdr->fault)
+		return -EIO;
+	switch (hdr->proc) {
+	case RPCRDMA_MSG:
+		return rpcrdma_place_msg(req, hdr);
+	case RPCRDMA_NOMSG:
+		return rpcrdma_place_nomsg(req, hdr);
+	default:
+		/*
+		 * RDMA_ERROR: the same Call would fare no better a second
+		 * time (RFC 8166, section 4.5.3)
+		 */
+		return -EIO;
+	}
+}
+
+/*
+ * An RPC that sleeps takes its status from tk_status. One that does not sleep
+ * yet would see that no Reply is here and send the Call again, and again.
+ */
+static void rpcrdma_fail_rqst(struct rpc_rqst *rqst, int err)
+{
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+	struct rpc_task *task = rqst->rq_task;
+	int tries = FAIL_TRIES;
+
+	spin_lock(&xprt->queue_lock);
+	while (!(RPC_IS_QUEUED(task) &&
+		 READ_ONCE(task->tk_waitqueue) == &xprt->pending) && tries--) {
+		spin_unlock(&xprt->queue_lock);
+		usleep_range(1000, 2000);
+		spin_lock(&xprt->queue_lock);
+	}
+	task->tk_status = err;
+	xprt_complete_rqst(task, 0);
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+}
+
+/* @req has no MRs left; the RPC layer has it pinned until here */
+static void rpcrdma_complete(struct rpcrdma_req *req, struct rpcrdma_recv *recv)
+{
+	struct rpc_rqst *rqst = &req->rqst;
+	struct rpc_xprt *xprt = &req->rx->xprt;
+	int len;
+
+	WARN_ON_ONCE(!list_empty(&req->mrs));
+	len = rpcrdma_place(req, &recv->hdr);
+	rpcrdma_recv_put(recv);
+	if (unlikely(len <= 0)) {
+		req->rx->stats.bad_reply_count++;
+		rpcrdma_fail_rqst(rqst, -EIO);
+		return;
+	}
+	spin_lock(&xprt->queue_lock);
+	xprt_complete_rqst(rqst->rq_task, len);
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+}
+
+/* A failed one too: the queue pair is down then, and no peer reaches us */
+static void rpcrdma_inv_done(struct rpcrdma_chain *chain,
+			     enum ib_wc_status status)
+{
+	struct rpcrdma_req *req =
+		container_of(chain, struct rpcrdma_req, inv_chain);
+	struct rpcrdma_recv *recv = req->recv;
+
+	req->recv = NULL;
+	rpcrdma_mrs_put(req->rx, &req->mrs);
+	rpcrdma_complete(req, recv);
+}
+
+static void rpcrdma_unpin(struct rpc_rqst *rqst)
+{
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	spin_lock(&xprt->queue_lock);
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+}
+
+/*
+ * RFC 8797, section 4.1: a Responder invalidates an rkey of the Call that it
+ * answers, or none.
+ */
+static void rpcrdma_bad_invalidation(struct rpcrdma_ep *ep)
+{
+	rpcrdma_ep_fail_reason(ep, -EPROTO,
+			       "server invalidated an rkey it was not to");
+}
+
+/*
+ * The request was on the wire and is the caller's. When the connection goes
+ * down here, its RPC goes on pending and is sent again on the next one.
+ */
+static void rpcrdma_reply_matched(struct rpcrdma_ep *ep,
+				  struct rpcrdma_req *req,
+				  struct rpcrdma_recv *recv)
+{
+	if (recv->invalidated &&
+	    !rpcrdma_mrs_put_rkey(req->rx, &req->mrs, recv->inv_rkey)) {
+		rpcrdma_bad_invalidation(ep);
+		goto out_drop;
+	}
+	if (likely(list_empty(&req->mrs))) {
+		rpcrdma_complete(req, recv);
+		return;
+	}
+	req->recv = recv;
+	if (!rpcrdma_mrs_invalidate(ep, req, rpcrdma_inv_done))
+		return;
+	req->recv = NULL;
+
+out_drop:
+	rpcrdma_recv_put(recv);
+	rpcrdma_unpin(&req->rqst);
+}
+
+/* No RPC waits for this one: abandoned, answered before, or never ours */
+static void rpcrdma_reply_unmatched(struct rpcrdma_ep *ep,
+				    struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_xprt *rx = ep->owner;
+	bool abandoned;
+
+	abandoned = rpcrdma_reqs_answer_abandoned(rx, recv->hdr.xid);
+	/* An abandoned RPC's own MRs are back in the pool, or being fenced */
+	if (recv->invalidated &&
+	    (!abandoned || rpcrdma_mrs_in_use(rx, recv->inv_rkey)))
+		rpcrdma_bad_invalidation(ep);
+	if (!abandoned)
+		rx->stats.bad_reply_count++;
+	rpcrdma_recv_put(recv);
+}
+
+/* Return: the request that @xid answers, pinned and taken off the wire */
+static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpcrdma_req *req;
+	struct rpc_rqst *rqst;
+
+	spin_lock(&xprt->queue_lock);
+	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid));
+	if (rqst)
+		xprt_pin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+	if (!rqst)
+		return NULL;
+
+	req = to_rpcrdma_req(rqst);
+	if (unlikely(smp_load_acquire(&req->posting))) {
+		/* Wait until it is posted: see rpcrdma_req_post() */
+		mutex_lock(&rx->lock);
+		mutex_unlock(&rx->lock);
+	}
+	if (likely(rpcrdma_req_answered(req)))
+		return req;
+	rpcrdma_unpin(rqst);
+	return NULL;
+}
+
+static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_xprt *rx = ep->owner;
+	struct rpcrdma_req *req;
+
+	/* The server answers: no need to wait before we connect again */
+	rx->xprt.reestablish_timeout = 0;
+	if (recv->hdr.len >= RPCRDMA_FIXED_LEN &&
+	    recv->hdr.fault != RPCRDMA_FAULT_VERSION)
+		rpcrdma_credits_update(rx, recv->hdr.credits);
+
+	req = rpcrdma_match(rx, recv->hdr.xid);
+	if (req)
+		rpcrdma_reply_matched(ep, req, recv);
+	else
+		rpcrdma_reply_unmatched(ep, recv);
+}
+
+/**
+ * rpcrdma_received - a message came from the server
+ * @ep: endpoint
+ * @recv: the message; ours until rpcrdma_recv_put()
+ *
+ * Whatever its header is like: when it names the XID of an RPC in flight, that
+ * RPC ends, with an error if need be.
+ *
+ * Context: process (workqueue of the Receive CQ).
+ */
+void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
+{
+	struct rpcrdma_limits lim;
+
+	rpcrdma_limits_of(ep, &lim);
+	rpcrdma_decode(&recv->hdr, recv->buf.data, recv->len, &lim);
+	if (unlikely(recv->hdr.fault)) {
+		ep->count.bad_headers++;
+		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s",
+				recv->hdr.xid,
+				rpcrdma_fault_name(recv->hdr.fault));
+	}
+#if defined(CONFIG_SUNRPC_BACKCHANNEL)
+	if (rpcrdma_hdr_direction(&recv->hdr) == RPCRDMA_DIR_CALL) {
+		if (recv->invalidated)
+			rpcrdma_bad_invalidation(ep);
+		else if (!recv->hdr.fault)
+			rpcrdma_bc_received(ep->owner, recv);
+		rpcrdma_recv_put(recv);
+		return;
+	}
+#endif
+	rpcrdma_reply(ep, recv);
+}

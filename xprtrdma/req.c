@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Requests: the slots of a transport, their buffers, and who holds them.
+ *
+ * Up to three hold a request: the RPC layer, from alloc_slot to free_slot;
+ * the wire, from the Send until the Reply is here or the connection is gone;
+ * and a signalled Send until it is complete. Sends that use only the request's
+ * own buffer are not signalled: that the peer answers shows that it has read
+ * them. So a slot whose RPC was given up is not used again, and its credit not
+ * spent again, before one of the two has happened.
+ */
+#include <linux/slab.h>
+#include <linux/sunrpc/bc_xprt.h>
+
+#include "xprt_rdma.h"
+
+/* XDR buffers grow in steps, so that they soon fit every RPC of a mount */
+#define XDR_BUF_STEP	1024U
+
+static void rpcrdma_req_release(struct kref *kref);
+
+/**
+ * rpcrdma_req_create - a new slot
+ * @rx: transport
+ * @gfp: how to allocate
+ *
+ * Buffers come with the first RPC that uses it.
+ *
+ * Context: as @gfp allows. The caller owns the slot, and its reference.
+ *
+ * Return: the slot or NULL.
+ */
+struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp)
+{
+	struct rpcrdma_req *req = kzalloc(sizeof(*req), gfp);
+
+	if (!req)
+		return NULL;
+	req->rx = rx;
+	kref_init(&req->kref);
+	INIT_LIST_HEAD(&req->list);
+	INIT_LIST_HEAD(&req->wire);
+	INIT_LIST_HEAD(&req->mrs);
+	init_completion(&req->fenced);
+	spin_lock(&rx->req_lock);
+	list_add(&req->all, &rx->all);
+	spin_unlock(&rx->req_lock);
+	return req;
+}
+
+/**
+ * rpcrdma_req_destroy - free a slot
+ * @req: slot that nobody holds
+ *
+ * Context: process, may sleep.
+ */
+void rpcrdma_req_destroy(struct rpcrdma_req *req)
+{
+	struct rpcrdma_xprt *rx = req->rx;
+
+	/* The release of the connection may be about to unmap the buffer */
+	mutex_lock(&rx->lock);
+	spin_lock(&rx->req_lock);
+	list_del(&req->all);
+	spin_unlock(&rx->req_lock);
+	rpcrdma_dmabuf_free(&req->hdr);
+	mutex_unlock(&rx->lock);
+	kfree(req->sbuf);
+	kfree(req->rbuf);
+	kfree(req);
+}
+
+/**
+ * rpcrdma_reqs_create - the slots of a new transport
+ * @rx: transport
+ * @count: how many
+ *
+ * Context: process, may sleep. Undone by rpcrdma_reqs_destroy(), after an
+ * error too.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rpcrdma_reqs_create(struct rpcrdma_xprt *rx, unsigned int count)
+{
+	struct rpcrdma_req *req;
+
+	spin_lock_init(&rx->req_lock);
+	INIT_LIST_HEAD(&rx->free);
+	INIT_LIST_HEAD(&rx->all);
+	INIT_LIST_HEAD(&rx->wire);
+	while (count--) {
+		req = rpcrdma_req_create(rx, GFP_KERNEL);
+		if (!req)
+			return -ENOMEM;
+		list_add(&req->list, &rx->free);
+	}
+	return 0;
+}
+
+/**
+ * rpcrdma_reqs_destroy - free all slots
+ * @rx: transport that nobody uses and that is not connected
+ *
+ * Context: process, may sleep.
+ */
+void rpcrdma_reqs_destroy(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_req *req, *next;
+
+	list_for_each_entry_safe(req, next, &rx->all, all)
+		rpcrdma_req_destroy(req);
+}
+
+static struct rpcrdma_req *rpcrdma_slot_pop(struct rpcrdma_xprt *rx)
+{
+	struct rpcrdma_req *req;
+
+	spin_lock(&rx->req_lock);
+	req = list_first_entry_or_null(&rx->free, struct rpcrdma_req, list);
+	if (req)
+		list_del_init(&req->list);
+	spin_unlock(&rx->req_lock);
+	return req;
+}
+
+/*
+ * Gives a slot that nobody holds to the first task that waits, or keeps it.
+ * A task joins the backlog and then looks for a slot again; here a slot joins
+ * the list and then the backlog is looked at again: one of them sees the other.
+ */
+static void rpcrdma_slot_push(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
+{
+	do {
+		if (xprt_wake_up_backlog(&rx->xprt, &req->rqst))
+			return;
+		memset(&req->rqst, 0, sizeof(req->rqst));
+		spin_lock(&rx->req_lock);
+		list_add(&req->list, &rx->free);
+		spin_unlock(&rx->req_lock);
+		if (likely(!READ_ONCE(rx->xprt.backlog.qlen)))
+			return;
+		req = rpcrdma_slot_pop(rx);
+	} while (req);
+}
+
+static void rpcrdma_req_release(struct kref *kref)
+{
+	struct rpcrdma_req *req = container_of(kref, struct rpcrdma_req, kref);
+	struct rpcrdma_xprt *rx = req->rx;
+
+	WARN_ON_ONCE(!list_empty(&req->mrs) || !list_empty(&req->wire));
+	kref_init(&req->kref);
+#if defined(CONFIG_SUNRPC_BACKCHANNEL)
+	if (bc_prealloc(&req->rqst)) {
+		spin_lock(&rx->xprt.bc_pa_lock);
+		list_add(&req->rqst.rq_bc_pa_list, &rx->xprt.bc_pa_list);
+		spin_unlock(&rx->xprt.bc_pa_lock);
+		return;
+	}
+#endif
+	rpcrdma_slot_push(rx, req);
+}
+
+/**
+ * rpcrdma_req_put - drop a reference
+ * @req: slot; the last one to let go makes it free
+ *
+ * Context: process, no lock of sunrpc's held.
+ */
+void rpcrdma_req_put(struct rpcrdma_req *req)
+{
+	kref_put(&req->kref, rpcrdma_req_release);
+}
+
+/**
+ * xprt_rdma_alloc_slot - give a task a slot
+ * @xprt: transport
+ * @task: tk_rqstp is set; or tk_status is -EAGAIN and it waits in the backlog
+ *
+ * Context: process.
+ */
+void xprt_rdma_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task)
+{
+	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct rpcrdma_req *req = rpcrdma_slot_pop(rx);
+
+	if (likely(req)) {
+		task->tk_rqstp = &req->rqst;
+		task->tk_status = 0;
+		return;
+	}
+	task->tk_status = -EAGAIN;
+	xprt_add_backlog_noncongested(xprt, task);
+	/* One that became free before the task was asleep woke nobody */
+	req = rpcrdma_slot_pop(rx);
+	if (req)
+		rpcrdma_slot_push(rx, req);
+}
+
+/**
+ * xprt_rdma_free_slot - the RPC layer lets go of a slot
+ * @xprt: transport
+ * @rqst: slot
+ *
+ * Context: process.
+ */
+void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst)
+{
+	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+
+	rpcrdma_req_put(to_rpcrdma_req(rqst));
+	/* Before nothing is left to send with: a new connection has it all */
+	if (unlikely(READ_ONCE(rx->abandoned)) &&
+	    rx->abandoned >= min(rx->granted, xprt->max_reqs / 2))
+		xprt_force_disconnect(xprt);
+}
+
+/**
+ * xprt_rdma_release_request - an RPC is over, and its credit is free
+ * @task: task
+ *
+ * The server still works on a Call that the RPC layer has given up: the number
+ * of credits is one less until its Reply comes or the connection ends.
+ *
+ * Context: process, under the transport_lock.
+ */
+void xprt_rdma_release_request(struct rpc_task *task)
+{
+	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
+	struct rpcrdma_xprt *rx = req->rx;
+
+	if (unlikely(rpcrdma_req_on_wire(req))) {
+		spin_lock(&rx->req_lock);
+		req->abandoned = !list_empty(&req->wire);
+		spin_unlock(&rx->req_lock);
+		if (req->abandoned)
+			rpcrdma_credits_abandon(rx, 1);
+	}
+	xprt_release_rqst_cong(task);
+}
+
+static int rpcrdma_xdr_buf_reserve(struct rpcrdma_req *req, void **buf,
+				   size_t *size, size_t need, gfp_t gfp)
+{
+	void *data;
+
+	if (likely(*buf && *size >= need))
+		return 0;
+	need = round_up(max_t(size_t, need, 1), XDR_BUF_STEP);
+	data = kmalloc(need, gfp);
+	if (!data)
+		return -ENOMEM;
+	if (*buf)
+		req->rx->stats.hardway_register_count += need;
+	kfree(*buf);
+	*buf = data;
+	*size = need;
+	return 0;
+}
+
+/**
+ * rpcrdma_req_reserve - make the buffer a request is sent from large enough
+ * @req: slot; not sent
+ * @size: octets
+ * @gfp: how to allocate
+ *
+ * Context: as @gfp allows.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rpcrdma_req_reserve(struct rpcrdma_req *req, u32 size, gfp_t gfp)
+{
+	struct rpcrdma_dmabuf buf;
+
+	if (likely(req->hdr.data && req->hdr.size >= size))
+		return 0;
+	if (rpcrdma_dmabuf_alloc(&buf, size, DMA_TO_DEVICE, gfp))
+		return -ENOMEM;
+	rpcrdma_dmabuf_free(&req->hdr);
+	req->hdr = buf;
+	return 0;
+}
+
+/**
+ * xprt_rdma_buf_alloc - buffers for a task's Call and Reply
+ * @task: its request says how large
+ *
+ * Both can be registered as part of a chunk: they are never vmalloc'ed.
+ *
+ * Context: process; in reclaim, hence rpc_task_gfp_mask().
+ *
+ * Return: 0 or -ENOMEM, upon which the task tries again later.
+ */
+int xprt_rdma_buf_alloc(struct rpc_task *task)
+{
+	struct rpc_rqst *rqst = task->tk_rqstp;
+	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
+	gfp_t gfp = rpc_task_gfp_mask();
+
+	if (unlikely(!req->hdr.data) &&
+	    rpcrdma_req_reserve(req, XPRT_RDMA_SEND_BUF, gfp))
+		return -ENOMEM;
+	if (rpcrdma_xdr_buf_reserve(req, &req->sbuf, &req->sbuf_size,
+				    rqst->rq_callsize, gfp) ||
+	    rpcrdma_xdr_buf_reserve(req, &req->rbuf, &req->rbuf_size,
+				    rqst->rq_rcvsize, gfp))
+		return -ENOMEM;
+	rqst->rq_buffer = req->sbuf;
+	rqst->rq_rbuffer = req->rbuf;
+	return 0;
+}
+
+/**
+ * xprt_rdma_buf_free - a task is done with its buffers
+ * @task: task; the buffers stay with the slot
+ *
+ * When no Reply came, the peer can still reach what was offered to it. Once
+ * this returns it cannot, and the pages are the caller's.
+ *
+ * Context: process, may sleep for an abandoned RPC.
+ */
+void xprt_rdma_buf_free(struct rpc_task *task)
+{
+	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
+
+	if (unlikely(!list_empty(&req->mrs)))
+		rpcrdma_mrs_fence(req->rx, req);
+}
+
+/**
+ * rpcrdma_req_post - send a request
+ * @ep: endpoint
+ * @req: its chain is ready
+ *
+ * Context: process, under rpcrdma_xprt.lock. On success the wire holds the
+ * request, and the Send does too if its chain has a @done.
+ *
+ * Return: 0, or an error of rpcrdma_sendq_post(): nothing was sent.
+ */
+int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
+{
+	struct rpcrdma_xprt *rx = req->rx;
+	int rc;
+
+	lockdep_assert_held(&rx->lock);
+	req->xid = be32_to_cpu(req->rqst.rq_xid);
+	kref_get(&req->kref);
+	if (req->chain.done)
+		kref_get(&req->kref);
+
+	/*
+	 * The Reply may be here before we are back, and must find the request
+	 * on the wire; a forged one must not find it half prepared, and waits
+	 * for us while it sees @posting.
+	 */
+	WRITE_ONCE(req->posting, true);
+	spin_lock(&rx->req_lock);
+	list_add_tail(&req->wire, &rx->wire);
+	spin_unlock(&rx->req_lock);
+
+	rc = rpcrdma_sendq_post(ep, &req->chain);
+	if (unlikely(rc)) {
+		rpcrdma_req_answered(req);
+		if (req->chain.done)
+			rpcrdma_req_put(req);
+	}
+	smp_store_release(&req->posting, false);
+	return rc;
+}
+
+/**
+ * rpcrdma_req_on_wire - was this request sent and not answered?
+ * @req: slot
+ *
+ * Context: any.
+ *
+ * Return: true if so.
+ */
+bool rpcrdma_req_on_wire(struct rpcrdma_req *req)
+{
+	return !list_empty_careful(&req->wire);
+}
+
+/**
+ * rpcrdma_req_answered - take a request off the wire
+ * @req: slot that the RPC layer holds
+ *
+ * Context: process.
+ *
+ * Return: false when it was not on the wire: never sent, or answered before.
+ */
+bool rpcrdma_req_answered(struct rpcrdma_req *req)
+{
+	struct rpcrdma_xprt *rx = req->rx;
+	bool found;
+
+	spin_lock(&rx->req_lock);
+	found = !list_empty(&req->wire);
+	list_del_init(&req->wire);
+	spin_unlock(&rx->req_lock);
+	if (found)
+		rpcrdma_req_put(req);
+	return found;
+}
+
+static struct rpcrdma_req *rpcrdma_wire_take(struct rpcrdma_xprt *rx, u32 xid,
+					     bool *abandoned)
+{
+	struct rpcrdma_req *req;
+
+	spin_lock(&rx->req_lock);
+	list_for_each_entry(req, &rx->wire, wire) {
+		if (req->xid != xid || READ_ONCE(req->posting))
+			continue;
+		list_del_init(&req->wire);
+		*abandoned = req->abandoned;
+		req->abandoned = false;
+		spin_unlock(&rx->req_lock);
+		return req;
+	}
+	spin_unlock(&rx->req_lock);
+	return NULL;
+}
+
+/**
+ * rpcrdma_reqs_answer_abandoned - a Reply came that no RPC waits for
+ * @rx: transport
+ * @xid: its XID
+ *
+ * Context: process.
+ *
+ * Return: true if it answers a request that was sent and given up: the slot
+ * and its credit are free again.
+ */
+bool rpcrdma_reqs_answer_abandoned(struct rpcrdma_xprt *rx, u32 xid)
+{
+	struct rpcrdma_req *req;
+	bool abandoned;
+
+	req = rpcrdma_wire_take(rx, xid, &abandoned);
+	if (!req)
+		return false;
+	if (abandoned) {
+		spin_lock(&rx->xprt.transport_lock);
+		rpcrdma_credits_abandon(rx, -1);
+		spin_unlock(&rx->xprt.transport_lock);
+	}
+	rpcrdma_req_put(req);
+	return true;
+}
+
+/**
+ * rpcrdma_reqs_release - the connection is gone, nothing is on the wire
+ * @rx: transport
+ * @ep: its drained endpoint
+ *
+ * Context: process, sleeps; in rpcrdma_ep_ops.release.
+ */
+void rpcrdma_reqs_release(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_req *req;
+
+	for (;;) {
+		spin_lock(&rx->req_lock);
+		req = list_first_entry_or_null(&rx->wire, struct rpcrdma_req,
+					       wire);
+		if (req) {
+			list_del_init(&req->wire);
+			req->abandoned = false;
+		}
+		spin_unlock(&rx->req_lock);
+		if (!req)
+			break;
+		rpcrdma_req_put(req);
+	}
+
+	mutex_lock(&rx->lock);
+	spin_lock(&rx->req_lock);
+	list_for_each_entry(req, &rx->all, all) {
+		if (req->hdr.ep == ep)
+			rpcrdma_dmabuf_unmap(&req->hdr);
+	}
+	spin_unlock(&rx->req_lock);
+	mutex_unlock(&rx->lock);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The client's sysctls, /proc/sys/sunrpc/rdma_*. They hold for transports
+ * created, and connections made, from then on.
+ */
+#include <linux/sysctl.h>
+
+#include "xprt_rdma.h"
+
+unsigned int xprt_rdma_slots = XPRT_RDMA_SLOTS_DEF;
+unsigned int xprt_rdma_inline_read = XPRT_RDMA_INLINE_DEF;
+unsigned int xprt_rdma_inline_write = XPRT_RDMA_INLINE_DEF;
+
+#if IS_ENABLED(CONFIG_SUNRPC_DEBUG)
+
+/* Memory registration strategies by number: 5 is FRWR, and what we do */
+#define MEMREG_MIN	0U
+#define MEMREG_FRWR	5U
+#define MEMREG_MAX	6U
+
+static unsigned int slots_min = XPRT_RDMA_SLOTS_MIN;
+static unsigned int slots_max = XPRT_RDMA_SLOTS_MAX;
+static unsigned int inline_min = XPRT_RDMA_INLINE_MIN;
+static unsigned int inline_max = XPRT_RDMA_INLINE_MAX;
+static unsigned int memreg_min = MEMREG_MIN;
+static unsigned int memreg_max = MEMREG_MAX;
+static unsigned int padding_min;
+static unsigned int padding_max = PAGE_SIZE;
+
+/* Kept so that scripts that set them go on working; no effect */
+static unsigned int memreg = MEMREG_FRWR;
+static unsigned int write_padding;
+static int pad_optimize;
+
+static struct ctl_table_header *sysctl_header;
+
+static struct ctl_table sysctls[] = {
+	{
+		.procname	= "rdma_slot_table_entries",
+		.data		= &xprt_rdma_slots,
+		.maxlen		= sizeof(xprt_rdma_slots),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &slots_min,
+		.extra2		= &slots_max,
+	},
+	{
+		.procname	= "rdma_max_inline_read",
+		.data		= &xprt_rdma_inline_read,
+		.maxlen		= sizeof(xprt_rdma_inline_read),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &inline_min,
+		.extra2		= &inline_max,
+	},
+	{
+		.procname	= "rdma_max_inline_write",
+		.data		= &xprt_rdma_inline_write,
+		.maxlen		= sizeof(xprt_rdma_inline_write),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &inline_min,
+		.extra2		= &inline_max,
+	},
+	{
+		.procname	= "rdma_inline_write_padding",
+		.data		= &write_padding,
+		.maxlen		= sizeof(write_padding),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &padding_min,
+		.extra2		= &padding_max,
+	},
+	{
+		.procname	= "rdma_memreg_strategy",
+		.data		= &memreg,
+		.maxlen		= sizeof(memreg),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &memreg_min,
+		.extra2		= &memreg_max,
+	},
+	{
+		.procname	= "rdma_pad_optimize",
+		.data		= &pad_optimize,
+		.maxlen		= sizeof(pad_optimize),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec,
+	},
+	RPCRDMA_CTL_END
+};
+
+/**
+ * xprt_rdma_sysctl_init - make the sysctls appear
+ *
+ * Context: process, module init.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int xprt_rdma_sysctl_init(void)
+{
+	sysctl_header = register_sysctl("sunrpc", sysctls);
+	return sysctl_header ? 0 : -ENOMEM;
+}
+
+/**
+ * xprt_rdma_sysctl_exit - make them disappear
+ *
+ * Context: process, module exit.
+ */
+void xprt_rdma_sysctl_exit(void)
+{
+	unregister_sysctl_table(sysctl_header);
+	sysctl_header = NULL;
+}
+
+#else
+
+/**
+ * xprt_rdma_sysctl_init - nothing: sunrpc has no sysctl folder
+ *
+ * Return: 0.
+ */
+int xprt_rdma_sysctl_init(void)
+{
+	return 0;
+}
+
+/**
+ * xprt_rdma_sysctl_exit - nothing
+ */
+void xprt_rdma_sysctl_exit(void)
+{
+}
+
+#endif

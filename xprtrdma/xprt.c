@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The client transport as sunrpc knows it: its class, its operations, its
+ * addresses, and the life of a transport.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/addr.h>
+#include <linux/sunrpc/bc_xprt.h>
+
+#include "rpcrdma/sides.h"
+#include "xprt_rdma.h"
+
+/* Timers, in jiffies */
+#define BIND_TIMEOUT	(60 * HZ)
+#define IDLE_TIMEOUT	(5 * 60 * HZ)
+#define RECONNECT_MAX	(30 * HZ)
+#define CONNECT_MIN	(10 * HZ)
+
+static const struct rpc_timeout xprt_rdma_timeout = {
+	.to_initval	= 60 * HZ,
+	.to_maxval	= 60 * HZ,
+};
+
+static void xprt_rdma_set_string(struct rpc_xprt *xprt,
+				 enum rpc_display_format_t which,
+				 const char *fmt, ...) __printf(3, 4);
+
+static void xprt_rdma_set_string(struct rpc_xprt *xprt,
+				 enum rpc_display_format_t which,
+				 const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	kfree(xprt->address_strings[which]);
+	xprt->address_strings[which] = kvasprintf(GFP_KERNEL, fmt, args);
+	va_end(args);
+}
+
+static void xprt_rdma_format_port(struct rpc_xprt *xprt, unsigned short port)
+{
+	xprt_rdma_set_string(xprt, RPC_DISPLAY_PORT, "%u", port);
+	xprt_rdma_set_string(xprt, RPC_DISPLAY_HEX_PORT, "%4hx", port);
+}
+
+static int xprt_rdma_format_addresses(struct rpc_xprt *xprt)
+{
+	struct sockaddr *sap = (struct sockaddr *)&xprt->addr;
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)sap;
+	struct sockaddr_in *sin = (struct sockaddr_in *)sap;
+	char buf[RPCRDMA_ADDRSTRLEN];
+
+	switch (sap->sa_family) {
+	case AF_INET:
+		xprt_rdma_set_string(xprt, RPC_DISPLAY_HEX_ADDR, "%08x",
+				     be32_to_cpu(sin->sin_addr.s_addr));
+		xprt->address_strings[RPC_DISPLAY_NETID] = "rdma";
+		break;
+	case AF_INET6:
+		xprt_rdma_set_string(xprt, RPC_DISPLAY_HEX_ADDR, "%pi6",
+				     &sin6->sin6_addr);
+		xprt->address_strings[RPC_DISPLAY_NETID] = "rdma6";
+		break;
+	default:
+		return -EAFNOSUPPORT;
+	}
+	xprt->address_strings[RPC_DISPLAY_PROTO] = "rdma";
+	rpc_ntop(sap, buf, sizeof(buf));
+	xprt_rdma_set_string(xprt, RPC_DISPLAY_ADDR, "%s", buf);
+	xprt_rdma_format_port(xprt, rpc_get_port(sap));
+	return 0;
+}
+
+static void xprt_rdma_free_addresses(struct rpc_xprt *xprt)
+{
+	static const enum rpc_display_format_t allocated[] = {
+		RPC_DISPLAY_ADDR, RPC_DISPLAY_PORT,
+		RPC_DISPLAY_HEX_ADDR, RPC_DISPLAY_HEX_PORT,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(allocated); i++)
+		kfree(xprt->address_strings[allocated[i]]);
+}
+
+static void xprt_rdma_set_port(struct rpc_xprt *xprt, unsigned short port)
+{
+	rpc_set_port((struct sockaddr *)&xprt->addr, port);
+	xprt_rdma_format_port(xprt, port);
+}
+
+/* For /sys/kernel/sunrpc. The CM id stays until the endpoint is dead. */
+static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
+				 size_t buflen)
+{
+	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	int rc = -ENOTCONN;
+
+	mutex_lock(&rx->lock);
+	if (rx->ep && rpcrdma_ep_live(rx->ep))
+		rc = scnprintf(buf, buflen, "%s", rx->ep->local_name);
+	mutex_unlock(&rx->lock);
+	return rc;
+}
+
+/*
+ * There is no keep-alive: an RPC that times out is how a dead path shows. A
+ * new connection sends all that is pending again.
+ */
+static void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
+{
+	xprt_force_disconnect(xprt);
+}
+
+static void xprt_rdma_set_connect_timeout(struct rpc_xprt *xprt,
+					  unsigned long connect_timeout,
+					  unsigned long reconnect_timeout)
+{
+	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+
+	spin_lock(&xprt->transport_lock);
+	if (connect_timeout < xprt->connect_timeout) {
+		rx->timeout = *xprt->timeout;
+		rx->timeout.to_initval = max_t(unsigned long, connect_timeout,
+					       CONNECT_MIN);
+		rx->timeout.to_maxval = rx->timeout.to_initval;
+		xprt->timeout = &rx->timeout;
+		xprt->connect_timeout = connect_timeout;
+	}
+	if (reconnect_timeout < xprt->max_reconnect_timeout)
+		xprt->max_reconnect_timeout = reconnect_timeout;
+	spin_unlock(&xprt->transport_lock);
+}
+
+/* The Call path allocates as rpc_task_gfp_mask() says: nothing to prepare */
+static int xprt_rdma_enable_swap(struct rpc_xprt *xprt)
+{
+	return 0;
+}
+
+static void xprt_rdma_disable_swap(struct rpc_xprt *xprt)
+{
+}
+
+static void xprt_rdma_free(struct rpc_xprt *xprt)
+{
+	rpcrdma_reqs_destroy(to_rpcrdma_xprt(xprt));
+	xprt_rdma_free_addresses(xprt);
+	xprt_free(xprt);
+	module_put(THIS_MODULE);
+}
+
+static void xprt_rdma_destroy(struct rpc_xprt *xprt)
+{
+	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+
+	cancel_delayed_work_sync(&rx->connect_worker);
+	rpcrdma_disconnect(rx);
+	xprt_rdma_free(xprt);
+}
+
+static const struct rpc_xprt_ops xprt_rdma_ops = {
+	.reserve_xprt		= xprt_reserve_xprt_cong,
+	.release_xprt		= xprt_release_xprt_cong,
+	.alloc_slot		= xprt_rdma_alloc_slot,
+	.free_slot		= xprt_rdma_free_slot,
+	.release_request	= xprt_rdma_release_request,
+	.wait_for_reply_request	= xprt_wait_for_reply_request_def,
+	.timer			= xprt_rdma_timer,
+	.rpcbind		= rpcb_getport_async,
+	.set_port		= xprt_rdma_set_port,
+	.connect		= xprt_rdma_connect,
+	.get_srcaddr		= xprt_rdma_get_srcaddr,
+	.buf_alloc		= xprt_rdma_buf_alloc,
+	.buf_free		= xprt_rdma_buf_free,
+	.send_request		= xprt_rdma_send_request,
+	.close			= xprt_rdma_close,
+	.destroy		= xprt_rdma_destroy,
+	.set_connect_timeout	= xprt_rdma_set_connect_timeout,
+	.print_stats		= xprt_rdma_print_stats,
+	.enable_swap		= xprt_rdma_enable_swap,
+	.disable_swap		= xprt_rdma_disable_swap,
+	.inject_disconnect	= xprt_rdma_inject_disconnect,
+#if defined(CONFIG_SUNRPC_BACKCHANNEL)
+	.bc_setup		= xprt_rdma_bc_setup,
+	.bc_maxpayload		= xprt_rdma_bc_maxpayload,
+	.bc_num_slots		= xprt_rdma_bc_num_slots,
+	.bc_free_rqst		= xprt_rdma_bc_free_rqst,
+	.bc_destroy		= xprt_rdma_bc_destroy,
+#endif
+};
+
+static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args);
+
+static struct xprt_class xprt_rdma_class = {
+	.list	= LIST_HEAD_INIT(xprt_rdma_class.list),
+	.name	= "rdma",
+	.owner	= THIS_MODULE,
+	.ident	= XPRT_TRANSPORT_RDMA,
+	.setup	= xprt_rdma_setup,
+	.netid	= { "rdma", "rdma6", "" },
+};
+
+static void xprt_rdma_set_defaults(struct rpc_xprt *xprt,
+				   const struct xprt_create *args)
+{
+	xprt->ops = &xprt_rdma_ops;
+	xprt->xprt_class = &xprt_rdma_class;
+	/* Side protocols look here for a protocol that the server speaks */
+	xprt->prot = IPPROTO_TCP;
+	xprt->timeout = &xprt_rdma_timeout;
+	xprt->connect_timeout = xprt->timeout->to_initval;
+	xprt->max_reconnect_timeout = RECONNECT_MAX;
+	xprt->bind_timeout = BIND_TIMEOUT;
+	xprt->idle_timeout = IDLE_TIMEOUT;
+	xprt->max_payload = XPRT_RDMA_PAYLOAD;
+	xprt->addrlen = args->addrlen;
+	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
+	if (rpc_get_port(args->dstaddr))
+		xprt_set_bound(xprt);
+}
+
+static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args)
+{
+	struct rpcrdma_xprt *rx;
+	struct rpc_xprt *xprt;
+	int rc;
+
+	if (args->addrlen > sizeof(xprt->addr))
+		return ERR_PTR(-EBADF);
+	/* Until the transport is destroyed, which is long after this returns */
+	if (!try_module_get(THIS_MODULE))
+		return ERR_PTR(-EIO);
+	xprt = xprt_alloc(args->net, sizeof(*rx), 0, READ_ONCE(xprt_rdma_slots));
+	if (!xprt) {
+		module_put(THIS_MODULE);
+		return ERR_PTR(-ENOMEM);
+	}
+
+	rx = to_rpcrdma_xprt(xprt);
+	xprt_rdma_set_defaults(xprt, args);
+	rpcrdma_connect_init(rx);
+	rpcrdma_mrs_init(rx);
+	rc = rpcrdma_reqs_create(rx, xprt->max_reqs);
+	if (!rc)
+		rc = xprt_rdma_format_addresses(xprt);
+	if (rc) {
+		xprt_rdma_free(xprt);
+		return ERR_PTR(rc);
+	}
+	return xprt;
+}
+
+/**
+ * xprt_rdma_init - register the client transport
+ *
+ * Context: process, module init.
+ *
+ * Return: 0; -EEXIST when another module is the "rdma" transport; -ENOMEM.
+ */
+int xprt_rdma_init(void)
+{
+	int rc;
+
+	rc = xprt_rdma_sysctl_init();
+	if (rc)
+		return rc;
+	rc = xprt_register_transport(&xprt_rdma_class);
+	if (rc)
+		xprt_rdma_sysctl_exit();
+	return rc;
+}
+
+/**
+ * xprt_rdma_exit - unregister it
+ *
+ * Context: process, module exit: every transport is destroyed.
+ */
+void xprt_rdma_exit(void)
+{
+	xprt_unregister_transport(&xprt_rdma_class);
+	xprt_rdma_sysctl_exit();
+}

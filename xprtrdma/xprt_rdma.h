@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The client transport: what its files share.
+ */
+#ifndef XPRT_RDMA_H
+#define XPRT_RDMA_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/sunrpc/clnt.h>
+#include <linux/sunrpc/sched.h>
+#include <linux/sunrpc/xdr.h>
+#include <linux/sunrpc/xprt.h>
+
+#include "rpcrdma/endpoint.h"
+
+/* Limits and defaults of the sysctls */
+#define XPRT_RDMA_SLOTS_MIN	4U
+#define XPRT_RDMA_SLOTS_DEF	128U
+#define XPRT_RDMA_SLOTS_MAX	16384U
+#define XPRT_RDMA_INLINE_MIN	1024U
+#define XPRT_RDMA_INLINE_DEF	4096U
+#define XPRT_RDMA_INLINE_MAX	65536U
+
+/* Largest payload of one RPC; unaligned it touches one page more */
+#define XPRT_RDMA_PAYLOAD	SZ_1M
+#define XPRT_RDMA_PAYLOAD_PAGES	((XPRT_RDMA_PAYLOAD >> PAGE_SHIFT) + 1)
+
+/*
+ * Callbacks the server may have outstanding (RFC 8167, section 5.3). It may
+ * send the next one when it has our Reply, before we have recycled the slot.
+ */
+#define XPRT_RDMA_BC_CREDITS	8U
+#define XPRT_RDMA_BC_REQS	(2 * XPRT_RDMA_BC_CREDITS)
+
+/* Receives beyond the credits, so that they can be posted in batches */
+#define XPRT_RDMA_RECV_BATCH	8U
+
+/* SGEs of a Send: header, head, pages of the largest inline Call, tail */
+#define XPRT_RDMA_SEND_SGES	20U
+
+/*
+ * Size of the buffer from which a request is sent. An inline Call up to this
+ * size, header included, is copied into it and leaves as one SGE of memory
+ * that stays mapped: no Send completion, nothing to unmap.
+ */
+#define XPRT_RDMA_SEND_BUF	4096U
+
+/* Room to reckon with for a Transport Header: what every peer can receive */
+#define XPRT_RDMA_HDR_ROOM	RPCRDMA_INLINE_MIN
+
+struct rpcrdma_req;
+struct rpcrdma_xprt;
+
+/**
+ * struct rpcrdma_mr - one memory region and what is registered with it
+ * @list: idle in the pool, or with the request that uses it
+ * @all: in the pool's list of all
+ * @mr: the verbs object; its rkey's low byte changes at each registration
+ * @ep: endpoint whose PD it belongs to
+ * @sgl: what is mapped
+ * @nents: entries of @sgl in use; 0 when nothing is mapped
+ * @dir: direction of the mapping
+ * @reg: the REG_MR
+ * @inv: the LOCAL_INV
+ */
+struct rpcrdma_mr {
+	struct list_head list;
+	struct list_head all;
+	struct ib_mr *mr;
+	struct rpcrdma_ep *ep;
+	struct scatterlist *sgl;
+	unsigned int nents;
+	enum dma_data_direction dir;
+	struct ib_reg_wr reg;
+	struct ib_send_wr inv;
+};
+
+/**
+ * struct rpcrdma_mr_pool - MRs of the current connection
+ * @lock: protects the lists and counts
+ * @idle: MRs nobody uses
+ * @all: every MR
+ * @count: MRs in @all
+ * @limit: most MRs this connection may have
+ * @ep: their endpoint; NULL when none may be taken (rpcrdma_xprt.lock)
+ * @grow: allocates more
+ */
+struct rpcrdma_mr_pool {
+	spinlock_t lock;
+	struct list_head idle;
+	struct list_head all;
+	unsigned int count;
+	unsigned int limit;
+	struct rpcrdma_ep *ep;
+	struct delayed_work grow;
+};
+
+/**
+ * struct rpcrdma_req - one slot: an RPC, its buffers and its Send
+ * @rqst: sunrpc's part
+ * @rx: transport
+ * @kref: one for the RPC layer, one while on the wire, one for a signalled
+ *	Send: the slot is free when all have let go
+ * @list: in the list of free slots
+ * @all: in the list of all slots
+ * @wire: in the list of those that were sent and not answered
+ * @abandoned: on the wire, and no RPC waits for the Reply
+ * @posting: rpcrdma_xprt.lock is held and the chain may just be posted
+ * @xid: XID of what was sent, host order; valid on the wire
+ * @hdr: Transport Header, and behind it the octets that are copied
+ * @sbuf: the Call, as XDR encodes it
+ * @sbuf_size: its size
+ * @rbuf: the Reply's head and tail
+ * @rbuf_size: its size
+ * @chain: REG_MRs and Send
+ * @send_wr: the Send
+ * @sges: its SGEs; all but the first are mapped for this Send only
+ * @mrs: MRs the peer may use
+ * @inv_chain: LOCAL_INVs
+ * @recv: the Reply, while @inv_chain is in progress
+ * @fenced: no peer can reach our memory any more; of an abandoned RPC
+ * @write_offered: octets of the Write chunk
+ * @reply_offered: octets of the Reply chunk
+ */
+struct rpcrdma_req {
+	struct rpc_rqst rqst;
+	struct rpcrdma_xprt *rx;
+	struct kref kref;
+	struct list_head list;
+	struct list_head all;
+	struct list_head wire;
+	bool abandoned;
+	bool posting;
+	u32 xid;
+
+	struct rpcrdma_dmabuf hdr;
+	void *sbuf;
+	size_t sbuf_size;
+	void *rbuf;
+	size_t rbuf_size;
+
+	struct rpcrdma_chain chain;
+	struct ib_send_wr send_wr;
+	struct ib_sge sges[XPRT_RDMA_SEND_SGES];
+
+	struct list_head mrs;
+	struct rpcrdma_chain inv_chain;
+	struct rpcrdma_recv *recv;
+	struct completion fenced;
+	u32 write_offered;
+	u32 reply_offered;
+};
+
+/**
+ * struct rpcrdma_xprt_stats - the columns of /proc/self/mountstats
+ *
+ * Named as the tools name them. Not exact under concurrency.
+ */
+struct rpcrdma_xprt_stats {
+	unsigned long read_chunk_count;
+	unsigned long write_chunk_count;
+	unsigned long reply_chunk_count;
+	unsigned long long total_rdma_request;
+	unsigned long long total_rdma_reply;
+	unsigned long long pullup_copy_count;
+	unsigned long long fixup_copy_count;
+	unsigned long hardway_register_count;
+	unsigned long failed_marshal_count;
+	unsigned long bad_reply_count;
+	unsigned long nomsg_call_count;
+	unsigned long mrs_recycled;
+	unsigned long mrs_orphaned;
+	unsigned long mrs_allocated;
+	unsigned long local_inv_needed;
+	unsigned long empty_sendctx_q;
+	unsigned long bcall_count;
+};
+
+/**
+ * struct rpcrdma_xprt - a client transport
+ * @xprt: sunrpc's part
+ * @connect_worker: connects
+ * @timeout: timeouts when they are not the default
+ * @lock: taken to post and to take or fence MRs, and by the release of a
+ *	connection, which thereby knows that nobody is at it
+ * @ep: the connection, or NULL. Changes with both @lock and the send lock
+ *	of @xprt held.
+ * @last_error: how the last attempt to connect ended
+ * @inline_send: inline thresholds of the last connection
+ * @inline_recv: see @inline_send
+ * @pool: MRs
+ * @fence_wait: who waits for MRs of a connection that went down
+ * @req_lock: protects what follows; may be taken within transport_lock
+ * @free: free slots, the one last used first
+ * @all: all slots, those of the reverse direction included
+ * @wire: requests that were sent and not answered
+ * @granted: credits the server granted
+ * @abandoned: sent, given up by the RPC layer, not answered: each keeps its
+ *	credit (transport_lock)
+ * @bc_count: slots of the reverse direction
+ * @stats: counters
+ */
+struct rpcrdma_xprt {
+	struct rpc_xprt xprt;
+	struct delayed_work connect_worker;
+	struct rpc_timeout timeout;
+
+	struct mutex lock;
+	struct rpcrdma_ep *ep;
+	int last_error;
+	u32 inline_send;
+	u32 inline_recv;
+
+	struct rpcrdma_mr_pool pool;
+	wait_queue_head_t fence_wait;
+
+	spinlock_t req_lock;
+	struct list_head free;
+	struct list_head all;
+	struct list_head wire;
+	u32 granted;
+	u32 abandoned;
+	unsigned int bc_count;
+
+	struct rpcrdma_xprt_stats stats;
+};
+
+static inline struct rpcrdma_xprt *to_rpcrdma_xprt(struct rpc_xprt *xprt)
+{
+	return container_of(xprt, struct rpcrdma_xprt, xprt);
+}
+
+static inline struct rpcrdma_req *to_rpcrdma_req(struct rpc_rqst *rqst)
+{
+	return container_of(rqst, struct rpcrdma_req, rqst);
+}
+
+/* sysctl.c */
+extern unsigned int xprt_rdma_slots;
+extern unsigned int xprt_rdma_inline_read;
+extern unsigned int xprt_rdma_inline_write;
+int xprt_rdma_sysctl_init(void);
+void xprt_rdma_sysctl_exit(void);
+
+/* stats.c */
+void xprt_rdma_print_stats(struct rpc_xprt *xprt, struct seq_file *seq);
+
+/* connect.c */
+void rpcrdma_connect_init(struct rpcrdma_xprt *rx);
+void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
+void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task);
+void xprt_rdma_close(struct rpc_xprt *xprt);
+void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt);
+void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits);
+void rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by);
+
+/* req.c */
+struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp);
+void rpcrdma_req_destroy(struct rpcrdma_req *req);
+void rpcrdma_req_put(struct rpcrdma_req *req);
+int rpcrdma_reqs_create(struct rpcrdma_xprt *rx, unsigned int count);
+void rpcrdma_reqs_destroy(struct rpcrdma_xprt *rx);
+int rpcrdma_req_reserve(struct rpcrdma_req *req, u32 size, gfp_t gfp);
+int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
+bool rpcrdma_req_on_wire(struct rpcrdma_req *req);
+bool rpcrdma_req_answered(struct rpcrdma_req *req);
+bool rpcrdma_reqs_answer_abandoned(struct rpcrdma_xprt *rx, u32 xid);
+void rpcrdma_reqs_release(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
+void xprt_rdma_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task);
+void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst);
+int xprt_rdma_buf_alloc(struct rpc_task *task);
+void xprt_rdma_buf_free(struct rpc_task *task);
+void xprt_rdma_release_request(struct rpc_task *task);
+
+/* call.c */
+int xprt_rdma_send_request(struct rpc_rqst *rqst);
+
+/* reply.c */
+void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
+
+/* mr.c */
+struct rpcrdma_mr_cursor;
+void rpcrdma_mrs_init(struct rpcrdma_xprt *rx);
+int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
+void rpcrdma_mrs_release(struct rpcrdma_xprt *rx);
+bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey);
+int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct rpcrdma_mr_cursor *cur,
+		    struct list_head *mrs, bool remote_write);
+void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs);
+bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
+			  u32 rkey);
+int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
+			   void (*done)(struct rpcrdma_chain *chain,
+					enum ib_wc_status status));
+void rpcrdma_mrs_fence(struct rpcrdma_xprt *rx, struct rpcrdma_req *req);
+
+/**
+ * struct rpcrdma_mr_cursor - walks the parts of an xdr_buf to be registered
+ * @kvecs: head and tail, in order; length 0 when not wanted
+ * @part: 0 head, 1 pages, 2 tail, 3 the end
+ * @pages: next page
+ * @offset: where it starts in that page, or in the kvec
+ * @left: octets of the part not yet walked
+ * @page_base: offset of the page data in the first page
+ * @page_len: octets of page data wanted
+ */
+struct rpcrdma_mr_cursor {
+	struct kvec kvecs[2];
+	unsigned int part;
+	struct page **pages;
+	unsigned int offset;
+	unsigned int left;
+	unsigned int page_base;
+	unsigned int page_len;
+};
+
+#define RPCRDMA_PART_HEAD	1U
+#define RPCRDMA_PART_PAGES	2U
+#define RPCRDMA_PART_TAIL	4U
+#define RPCRDMA_PART_ALL	7U
+
+void rpcrdma_mr_cursor_init(struct rpcrdma_mr_cursor *cur,
+			    const struct xdr_buf *buf, unsigned int parts);
+
+/* backchannel.c */
+#if defined(CONFIG_SUNRPC_BACKCHANNEL)
+int xprt_rdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs);
+size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt);
+unsigned int xprt_rdma_bc_num_slots(struct rpc_xprt *xprt);
+void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst);
+void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs);
+int rpcrdma_bc_send_reply(struct rpc_rqst *rqst);
+void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv);
+#endif
+
+#endif /* XPRT_RDMA_H */
