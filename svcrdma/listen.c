@@ -31,7 +31,7 @@
  */
 struct svc_rdma_listener {
 	struct svc_xprt xprt;
-	spinlock_t lock;
+	spinlock_t lock; /* all that follows */
 	struct rdma_cm_id *id;
 	bool closed;
 	struct list_head pending;

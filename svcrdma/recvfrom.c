@@ -328,16 +328,19 @@ static int process_message(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 
 	if (hdr->proc == RPCRDMA_ERROR) {
 		svc_rdma_bc_error(conn, recv);
-	} else if (rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY) {
+		rpcrdma_recv_put(recv);
+		return 0;
+	}
+	if (rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY) {
 		svc_rdma_bc_reply(conn, recv);
-	} else if (rpcrdma_hdr_has_message(hdr)) {
-		return process_call(conn, rqstp, recv);
-	} else {
+		rpcrdma_recv_put(recv);
+		return 0;
+	}
+	if (!rpcrdma_hdr_has_message(hdr)) {
 		refuse(conn, recv, false, "no RPC message in it");
 		return 0;
 	}
-	rpcrdma_recv_put(recv);
-	return 0;
+	return process_call(conn, rqstp, recv);
 }
 
 static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,

@@ -66,7 +66,7 @@ struct svc_rdma_conn {
 	struct rw_semaphore use;
 	bool released;
 
-	spinlock_t lock;
+	spinlock_t lock; /* all that follows */
 	bool detached;
 	struct list_head received;
 	struct list_head ready;
