@@ -43,7 +43,7 @@ server)
 	rxe_up
 	server_part
 	peer_signal ready
-	peer_wait done 300 >/dev/null
+	peer_wait finished 300 >/dev/null
 	server_down
 	;;
 client)
@@ -54,7 +54,7 @@ client)
 	;;
 esac
 unload_transport
-[ "$ROLE" != client ] || peer_signal done
+[ "$ROLE" != client ] || peer_signal finished
 check_rdma_clean
 check_log_clean
 finish

@@ -129,10 +129,6 @@ image_tools_build() {
 	for file in rxe siw; do
 		image_add_program "$root" "$(echo /usr/lib/x86_64-linux-gnu/libibverbs/lib$file-rdmav*.so)"
 	done
-	# exportfs and gssd look these up at run time.
-	for file in /usr/lib/x86_64-linux-gnu/libnss_files.so.2; do
-		[ ! -e "$file" ] || image_add_program "$root" "$file"
-	done
 	image_links "$root"
 	image_helpers "$root"
 	install -m 755 "$SCRIPTS/vm/init" "$root/init"
