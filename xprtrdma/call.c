@@ -240,6 +240,10 @@ static void rpcrdma_send_done(struct rpcrdma_chain *chain,
 		container_of(chain, struct rpcrdma_req, chain);
 
 	rpcrdma_unmap_sges(chain->ep, req);
+	/* Pairs with rpcrdma_fenced() */
+	smp_store_release(&req->sending, false);
+	if (wq_has_sleeper(&req->rx->fence_wait))
+		wake_up_all(&req->rx->fence_wait);
 	rpcrdma_req_put(req);
 }
 

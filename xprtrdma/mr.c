@@ -73,7 +73,6 @@ out_mr:
 
 static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
 {
-	rpcrdma_mr_unmap(mr);
 	ib_dereg_mr(mr->mr);
 	free_pages_exact(mr->sgl, rpcrdma_sgl_bytes(mr->ep));
 	kfree(mr);
@@ -114,10 +113,11 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 		return;
 	/* The page that waits for this memory may be ours to write */
 	noio = memalloc_noio_save();
-	if (!rpcrdma_mrs_add(rx, ep, MRS_GROW))
+	if (rpcrdma_mrs_add(rx, ep, MRS_GROW))
+		xprt_write_space(&rx->xprt);
+	else
 		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
 	memalloc_noio_restore(noio);
-	xprt_write_space(&rx->xprt);
 }
 
 /**
@@ -188,7 +188,9 @@ void rpcrdma_mrs_release(struct rpcrdma_xprt *rx)
 	list_for_each_entry_safe(mr, next, &pool->all, all) {
 		if (mr->nents)
 			rx->stats.mrs_orphaned++;
+		rpcrdma_mr_unmap(mr);
 		list_del(&mr->all);
+		/* From here on whoever waits may have the memory back */
 		list_del(&mr->list);
 		rpcrdma_mr_free(mr);
 	}
@@ -506,47 +508,61 @@ static void rpcrdma_fence_done(struct rpcrdma_chain *chain,
 {
 	struct rpcrdma_req *req =
 		container_of(chain, struct rpcrdma_req, inv_chain);
+	struct rpcrdma_xprt *rx = req->rx;
 
-	rpcrdma_mrs_put(req->rx, &req->mrs);
-	complete(&req->fenced);
+	rpcrdma_mrs_put(rx, &req->mrs);
+	/* The request is no longer ours */
+	wake_up_all(&rx->fence_wait);
+}
+
+/* Return: the endpoint with a reference; NULL if it is down */
+static struct rpcrdma_ep *rpcrdma_fence_post(struct rpcrdma_xprt *rx,
+					     struct rpcrdma_req *req)
+{
+	struct rpcrdma_ep *ep = NULL;
+
+	mutex_lock(&rx->lock);
+	if (rx->pool.ep) {
+		ep = rpcrdma_ep_get(rx->pool.ep);
+		if (!list_empty(&req->mrs) &&
+		    rpcrdma_mrs_invalidate(ep, req, rpcrdma_fence_done))
+			/* It is going down already, or must */
+			rpcrdma_ep_fail(ep, -EIO);
+	}
+	mutex_unlock(&rx->lock);
+	return ep;
+}
+
+static bool rpcrdma_fenced(struct rpcrdma_req *req)
+{
+	return list_empty_careful(&req->mrs) &&
+	       !smp_load_acquire(&req->sending); /* rpcrdma_send_done() */
 }
 
 /**
- * rpcrdma_mrs_fence - end the peer's access to an abandoned RPC's memory
- * @rx: transport
+ * rpcrdma_req_fence - end all access to an abandoned RPC's memory
  * @req: request that no Reply will find any more
  *
  * The only place where the client waits for the fabric: when it returns, the
- * memory is the caller's alone. A LOCAL_INV that does not complete in time
- * costs the connection, whose drain then gives the MRs back.
+ * peer reaches none of the memory and our device reads none of it. What does
+ * not complete in time costs the connection, whose drain gives it all back.
  *
  * Context: process, sleeps.
  */
-void rpcrdma_mrs_fence(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
+void rpcrdma_req_fence(struct rpcrdma_req *req)
 {
-	struct rpcrdma_ep *ep = NULL;
-	int rc = 0;
+	struct rpcrdma_xprt *rx = req->rx;
+	struct rpcrdma_ep *ep;
 
-	reinit_completion(&req->fenced);
-	mutex_lock(&rx->lock);
-	if (list_empty(&req->mrs)) {
-		mutex_unlock(&rx->lock);
+	if (rpcrdma_fenced(req))
 		return;
-	}
-	if (rx->pool.ep) {
-		ep = rpcrdma_ep_get(rx->pool.ep);
-		rc = rpcrdma_mrs_invalidate(ep, req, rpcrdma_fence_done);
-		if (rc == -EMSGSIZE)
-			rpcrdma_ep_fail(ep, rc);
-	}
-	mutex_unlock(&rx->lock);
-
-	if (!ep || rc) {
-		wait_event(rx->fence_wait, list_empty_careful(&req->mrs));
-	} else if (!wait_for_completion_timeout(&req->fenced, FENCE_TIMEOUT)) {
-		rpcrdma_ep_fail(ep, -ETIMEDOUT);
-		wait_for_completion(&req->fenced);
-	}
-	if (ep)
+	ep = rpcrdma_fence_post(rx, req);
+	if (ep) {
+		if (!wait_event_timeout(rx->fence_wait, rpcrdma_fenced(req),
+					FENCE_TIMEOUT))
+			rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
+					       "an RPC given up could not be fenced");
 		rpcrdma_ep_put(ep);
+	}
+	wait_event(rx->fence_wait, rpcrdma_fenced(req));
 }

@@ -142,6 +142,15 @@ static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 	}
 }
 
+/* Asleep, waiting for its Reply; or being released, when nothing matters */
+static bool rpcrdma_takes_status(const struct rpc_task *task)
+{
+	if (test_bit(RPC_TASK_MSG_PIN_WAIT, &task->tk_runstate))
+		return true;
+	return RPC_IS_QUEUED(task) &&
+	       READ_ONCE(task->tk_waitqueue) == &task->tk_xprt->pending;
+}
+
 /*
  * An RPC that sleeps takes its status from tk_status. One that does not sleep
  * yet would see that no Reply is here and send the Call again, and again.
@@ -153,8 +162,7 @@ static void rpcrdma_fail_rqst(struct rpc_rqst *rqst, int err)
 	int tries = FAIL_TRIES;
 
 	spin_lock(&xprt->queue_lock);
-	while (!(RPC_IS_QUEUED(task) &&
-		 READ_ONCE(task->tk_waitqueue) == &xprt->pending) && tries--) {
+	while (!rpcrdma_takes_status(task) && tries--) {
 		spin_unlock(&xprt->queue_lock);
 		usleep_range(1000, 2000);
 		spin_lock(&xprt->queue_lock);
@@ -278,8 +286,9 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 		return NULL;
 
 	req = to_rpcrdma_req(rqst);
+	/* Pairs with rpcrdma_req_post() */
 	if (unlikely(smp_load_acquire(&req->posting))) {
-		/* Wait until it is posted: see rpcrdma_req_post() */
+		/* Wait until it is posted */
 		mutex_lock(&rx->lock);
 		mutex_unlock(&rx->lock);
 	}
@@ -292,7 +301,7 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_xprt *rx = ep->owner;
-	struct rpcrdma_req *req;
+	struct rpcrdma_req *req = NULL;
 
 	/* The server answers: no need to wait before we connect again */
 	rx->xprt.reestablish_timeout = 0;
@@ -300,7 +309,8 @@ static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	    recv->hdr.fault != RPCRDMA_FAULT_VERSION)
 		rpcrdma_credits_update(rx, recv->hdr.credits);
 
-	req = rpcrdma_match(rx, recv->hdr.xid);
+	if (recv->hdr.len >= RPCRDMA_WORD)
+		req = rpcrdma_match(rx, recv->hdr.xid);
 	if (req)
 		rpcrdma_reply_matched(ep, req, recv);
 	else
@@ -328,6 +338,11 @@ void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s",
 				recv->hdr.xid,
 				rpcrdma_fault_name(recv->hdr.fault));
+	} else if (unlikely(recv->hdr.proc == RPCRDMA_ERROR)) {
+		rpcrdma_ep_warn(ep, "server cannot process XID 0x%08x: %s",
+				recv->hdr.xid,
+				recv->hdr.errcode == RPCRDMA_ERR_VERS ?
+				"version" : "chunks");
 	}
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
 	if (rpcrdma_hdr_direction(&recv->hdr) == RPCRDMA_DIR_CALL) {

@@ -41,7 +41,6 @@ struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp)
 	INIT_LIST_HEAD(&req->list);
 	INIT_LIST_HEAD(&req->wire);
 	INIT_LIST_HEAD(&req->mrs);
-	init_completion(&req->fenced);
 	spin_lock(&rx->req_lock);
 	list_add(&req->all, &rx->all);
 	spin_unlock(&rx->req_lock);
@@ -314,8 +313,9 @@ int xprt_rdma_buf_alloc(struct rpc_task *task)
  * xprt_rdma_buf_free - a task is done with its buffers
  * @task: task; the buffers stay with the slot
  *
- * When no Reply came, the peer can still reach what was offered to it. Once
- * this returns it cannot, and the pages are the caller's.
+ * When no Reply came, the peer can still reach what was offered to it, and our
+ * device may still read what it sends. Once this returns neither can, and the
+ * pages are the caller's.
  *
  * Context: process, may sleep for an abandoned RPC.
  */
@@ -323,8 +323,8 @@ void xprt_rdma_buf_free(struct rpc_task *task)
 {
 	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
 
-	if (unlikely(!list_empty(&req->mrs)))
-		rpcrdma_mrs_fence(req->rx, req);
+	if (unlikely(!list_empty(&req->mrs) || rpcrdma_req_on_wire(req)))
+		rpcrdma_req_fence(req);
 }
 
 /**
@@ -345,7 +345,8 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	lockdep_assert_held(&rx->lock);
 	req->xid = be32_to_cpu(req->rqst.rq_xid);
 	kref_get(&req->kref);
-	if (req->chain.done)
+	req->sending = req->chain.done;
+	if (req->sending)
 		kref_get(&req->kref);
 
 	/*
@@ -361,9 +362,11 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	rc = rpcrdma_sendq_post(ep, &req->chain);
 	if (unlikely(rc)) {
 		rpcrdma_req_answered(req);
-		if (req->chain.done)
+		if (req->sending)
 			rpcrdma_req_put(req);
+		req->sending = false;
 	}
+	/* Pairs with rpcrdma_match() */
 	smp_store_release(&req->posting, false);
 	return rc;
 }

@@ -90,7 +90,7 @@ static void xprt_rdma_set_port(struct rpc_xprt *xprt, unsigned short port)
 	xprt_rdma_format_port(xprt, port);
 }
 
-/* For /sys/kernel/sunrpc. The CM id stays until the endpoint is dead. */
+/* For /sys/kernel/sunrpc. The id of a live endpoint outlasts the lock. */
 static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
 				 size_t buflen)
 {
@@ -99,7 +99,8 @@ static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
 
 	mutex_lock(&rx->lock);
 	if (rx->ep && rpcrdma_ep_live(rx->ep))
-		rc = scnprintf(buf, buflen, "%s", rx->ep->local_name);
+		rc = scnprintf(buf, buflen, "%pISc",
+			       &rx->ep->id->route.addr.src_addr);
 	mutex_unlock(&rx->lock);
 	return rc;
 }

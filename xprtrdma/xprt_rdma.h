@@ -5,7 +5,6 @@
 #ifndef XPRT_RDMA_H
 #define XPRT_RDMA_H
 
-#include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -118,13 +117,13 @@ struct rpcrdma_mr_pool {
  * @sbuf_size: its size
  * @rbuf: the Reply's head and tail
  * @rbuf_size: its size
+ * @sending: the Send has mapped memory of the Upper Layer's
  * @chain: REG_MRs and Send
  * @send_wr: the Send
  * @sges: its SGEs; all but the first are mapped for this Send only
  * @mrs: MRs the peer may use
  * @inv_chain: LOCAL_INVs
  * @recv: the Reply, while @inv_chain is in progress
- * @fenced: no peer can reach our memory any more; of an abandoned RPC
  * @write_offered: octets of the Write chunk
  * @reply_offered: octets of the Reply chunk
  */
@@ -145,6 +144,7 @@ struct rpcrdma_req {
 	void *rbuf;
 	size_t rbuf_size;
 
+	bool sending;
 	struct rpcrdma_chain chain;
 	struct ib_send_wr send_wr;
 	struct ib_sge sges[XPRT_RDMA_SEND_SGES];
@@ -152,7 +152,6 @@ struct rpcrdma_req {
 	struct list_head mrs;
 	struct rpcrdma_chain inv_chain;
 	struct rpcrdma_recv *recv;
-	struct completion fenced;
 	u32 write_offered;
 	u32 reply_offered;
 };
@@ -195,7 +194,7 @@ struct rpcrdma_xprt_stats {
  * @inline_send: inline thresholds of the last connection
  * @inline_recv: see @inline_send
  * @pool: MRs
- * @fence_wait: who waits for MRs of a connection that went down
+ * @fence_wait: who waits for the memory of an abandoned RPC
  * @req_lock: protects what follows; may be taken within transport_lock
  * @free: free slots, the one last used first
  * @all: all slots, those of the reverse direction included
@@ -298,7 +297,7 @@ bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
 int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 			   void (*done)(struct rpcrdma_chain *chain,
 					enum ib_wc_status status));
-void rpcrdma_mrs_fence(struct rpcrdma_xprt *rx, struct rpcrdma_req *req);
+void rpcrdma_req_fence(struct rpcrdma_req *req);
 
 /**
  * struct rpcrdma_mr_cursor - walks the parts of an xdr_buf to be registered
