@@ -14,9 +14,6 @@
 
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
 
-static void rpcrdma_bc_send_done(struct rpcrdma_chain *chain,
-				 enum ib_wc_status status);
-
 /*
  * The callback service builds the Reply in one page, whatever size it is
  * told. In a Receive's context: not to wait for writeback over this transport.
@@ -170,7 +167,7 @@ static void rpcrdma_bc_fill(struct rpcrdma_req *req,
 	rcv->len = hdr->body_len;
 	xdr_buf_init(&rqst->rq_snd_buf, req->sbuf, PAGE_SIZE);
 	rqst->rq_private_buf = *rcv;
-	rqst->rq_xid = cpu_to_be32(hdr->xid);
+	rqst->rq_xid = cpu_to_be32(hdr->xid); /* byteswap: xid */
 	rqst->rq_reply_bytes_recvd = 0;
 	rqst->rq_bytes_sent = 0;
 	rqst->rq_cong = 0;
@@ -231,8 +228,9 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	int rc;
 
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
-	rpcrdma_enc_fixed(&enc, be32_to_cpu(req->rqst.rq_xid), RPCRDMA_V1,
-			  ep->sizes.bc_credits, RPCRDMA_MSG);
+	rpcrdma_enc_fixed(&enc,
+			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
+			  RPCRDMA_V1, ep->sizes.bc_credits, RPCRDMA_MSG);
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_list_end(&enc);

@@ -8,9 +8,6 @@
 
 #include "xprt_rdma.h"
 
-static void rpcrdma_send_done(struct rpcrdma_chain *chain,
-			      enum ib_wc_status status);
-
 /**
  * struct rpcrdma_call - one Call while it is prepared
  * @rx: transport
@@ -211,8 +208,9 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 
 	rpcrdma_enc_init(&call->enc, req->hdr.data,
 			 min(req->hdr.size, call->ep->prop.inline_send));
-	rpcrdma_enc_fixed(&call->enc, be32_to_cpu(req->rqst.rq_xid), RPCRDMA_V1,
-			  call->ep->sizes.credits,
+	rpcrdma_enc_fixed(&call->enc,
+			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
+			  RPCRDMA_V1, call->ep->sizes.credits,
 			  zero ? RPCRDMA_NOMSG : RPCRDMA_MSG);
 	rc = rpcrdma_encode_read_list(call);
 	if (!rc)

@@ -27,9 +27,6 @@
 /* After a failed allocation somebody may wait for: try again so soon */
 #define GROW_RETRY	(HZ / 4)
 
-static void rpcrdma_fence_done(struct rpcrdma_chain *chain,
-			       enum ib_wc_status status);
-
 static size_t rpcrdma_sgl_bytes(const struct rpcrdma_ep *ep)
 {
 	return array_size(ep->sizes.mr_pages, sizeof(struct scatterlist));

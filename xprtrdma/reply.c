@@ -18,9 +18,6 @@
 /* An RPC that ends in an error must be asleep: how often to look, in ms */
 #define FAIL_TRIES	1000
 
-static void rpcrdma_inv_done(struct rpcrdma_chain *chain,
-			     enum ib_wc_status status);
-
 static void rpcrdma_limits_of(const struct rpcrdma_ep *ep,
 			      struct rpcrdma_limits *lim)
 {
@@ -278,7 +275,7 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 	struct rpc_rqst *rqst;
 
 	spin_lock(&xprt->queue_lock);
-	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid));
+	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid)); /* byteswap: xid */
 	if (rqst)
 		xprt_pin_rqst(rqst);
 	spin_unlock(&xprt->queue_lock);
@@ -307,7 +304,8 @@ static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	rx->xprt.reestablish_timeout = 0;
 	if (recv->hdr.len >= RPCRDMA_FIXED_LEN &&
 	    recv->hdr.fault != RPCRDMA_FAULT_VERSION)
-		rpcrdma_credits_update(rx, recv->hdr.credits);
+		rpcrdma_credits_update(rx, recv->hdr.credits,
+				       ep->sizes.credits);
 
 	if (recv->hdr.len >= RPCRDMA_WORD)
 		req = rpcrdma_match(rx, recv->hdr.xid);

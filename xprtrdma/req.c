@@ -17,8 +17,6 @@
 /* XDR buffers grow in steps, so that they soon fit every RPC of a mount */
 #define XDR_BUF_STEP	1024U
 
-static void rpcrdma_req_release(struct kref *kref);
-
 /**
  * rpcrdma_req_create - a new slot
  * @rx: transport
@@ -343,7 +341,7 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	int rc;
 
 	lockdep_assert_held(&rx->lock);
-	req->xid = be32_to_cpu(req->rqst.rq_xid);
+	req->xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
 	kref_get(&req->kref);
 	req->sending = req->chain.done;
 	if (req->sending)

@@ -22,13 +22,10 @@ static const struct rpc_timeout xprt_rdma_timeout = {
 	.to_maxval	= 60 * HZ,
 };
 
-static void xprt_rdma_set_string(struct rpc_xprt *xprt,
-				 enum rpc_display_format_t which,
-				 const char *fmt, ...) __printf(3, 4);
-
-static void xprt_rdma_set_string(struct rpc_xprt *xprt,
-				 enum rpc_display_format_t which,
-				 const char *fmt, ...)
+static __printf(3, 4)
+void xprt_rdma_set_string(struct rpc_xprt *xprt,
+			  enum rpc_display_format_t which,
+			  const char *fmt, ...)
 {
 	va_list args;
 
@@ -53,8 +50,8 @@ static int xprt_rdma_format_addresses(struct rpc_xprt *xprt)
 
 	switch (sap->sa_family) {
 	case AF_INET:
-		xprt_rdma_set_string(xprt, RPC_DISPLAY_HEX_ADDR, "%08x",
-				     be32_to_cpu(sin->sin_addr.s_addr));
+		xprt_rdma_set_string(xprt, RPC_DISPLAY_HEX_ADDR, "%4phN",
+				     &sin->sin_addr);
 		xprt->address_strings[RPC_DISPLAY_NETID] = "rdma";
 		break;
 	case AF_INET6:
@@ -192,16 +189,7 @@ static const struct rpc_xprt_ops xprt_rdma_ops = {
 #endif
 };
 
-static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args);
-
-static struct xprt_class xprt_rdma_class = {
-	.list	= LIST_HEAD_INIT(xprt_rdma_class.list),
-	.name	= "rdma",
-	.owner	= THIS_MODULE,
-	.ident	= XPRT_TRANSPORT_RDMA,
-	.setup	= xprt_rdma_setup,
-	.netid	= { "rdma", "rdma6", "" },
-};
+static struct xprt_class xprt_rdma_class;
 
 static void xprt_rdma_set_defaults(struct rpc_xprt *xprt,
 				   const struct xprt_create *args)
@@ -252,6 +240,15 @@ static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args)
 	}
 	return xprt;
 }
+
+static struct xprt_class xprt_rdma_class = {
+	.list	= LIST_HEAD_INIT(xprt_rdma_class.list),
+	.name	= "rdma",
+	.owner	= THIS_MODULE,
+	.ident	= XPRT_TRANSPORT_RDMA,
+	.setup	= xprt_rdma_setup,
+	.netid	= { "rdma", "rdma6", "" },
+};
 
 /**
  * xprt_rdma_init - register the client transport

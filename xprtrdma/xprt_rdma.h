@@ -158,6 +158,23 @@ struct rpcrdma_req {
 
 /**
  * struct rpcrdma_xprt_stats - the columns of /proc/self/mountstats
+ * @read_chunk_count: Calls with a Read chunk
+ * @write_chunk_count: Calls with a Write chunk
+ * @reply_chunk_count: Calls with a Reply chunk
+ * @total_rdma_request: octets of Read chunks
+ * @total_rdma_reply: octets the server wrote
+ * @pullup_copy_count: octets of page data copied into Sends
+ * @fixup_copy_count: octets of Replies copied into pages
+ * @hardway_register_count: octets by which buffers had to grow
+ * @failed_marshal_count: Calls that could not be prepared
+ * @bad_reply_count: messages that were no use
+ * @nomsg_call_count: Calls that travelled as a Position-Zero Read chunk
+ * @mrs_recycled: always 0: no MR is replaced during a connection
+ * @mrs_orphaned: MRs still in use when their connection went down
+ * @mrs_allocated: MRs allocated
+ * @local_inv_needed: LOCAL_INVs posted
+ * @empty_sendctx_q: always 0: a Call waits for the Send Queue in its order
+ * @bcall_count: callbacks; not a column
  *
  * Named as the tools name them. Not exact under concurrency.
  */
@@ -256,8 +273,11 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
 void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task);
 void xprt_rdma_close(struct rpc_xprt *xprt);
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt);
-void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits);
+
+/* credits.c */
+void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits, u32 max);
 void rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by);
+void rpcrdma_credits_reset(struct rpcrdma_xprt *rx);
 
 /* req.c */
 struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp);

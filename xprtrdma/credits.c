@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Credits: how many Calls may be on the wire (RFC 8166, section 3.3.1). They
+ * are sunrpc's congestion window, which counts the RPCs that hold one.
+ */
+#include "xprt_rdma.h"
+
+/* Called with transport_lock */
+static void rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
+{
+	u32 left = 1;
+
+	if (rx->granted > rx->abandoned)
+		left = rx->granted - rx->abandoned;
+	rx->xprt.cwnd = (unsigned long)left << RPC_CWNDSHIFT;
+}
+
+/**
+ * rpcrdma_credits_update - the server has granted credits
+ * @rx: transport
+ * @credits: as received
+ * @max: those we have Receives for
+ *
+ * None would be a deadlock; more than we have Receives for could not be
+ * answered (RFC 8166, section 3.3.1).
+ *
+ * Context: process.
+ */
+void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits, u32 max)
+{
+	credits = clamp(credits, 1U, max);
+	if (likely(credits == READ_ONCE(rx->granted)))
+		return;
+	spin_lock(&rx->xprt.transport_lock);
+	rx->granted = credits;
+	rpcrdma_credits_apply(rx);
+	spin_unlock(&rx->xprt.transport_lock);
+}
+
+/**
+ * rpcrdma_credits_abandon - RPCs were given up, or answered after all
+ * @rx: transport
+ * @by: how many more keep a credit of their own
+ *
+ * Context: process, under the transport_lock.
+ */
+void rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by)
+{
+	lockdep_assert_held(&rx->xprt.transport_lock);
+	rx->abandoned += by;
+	rpcrdma_credits_apply(rx);
+}
+
+/**
+ * rpcrdma_credits_reset - a new connection begins
+ * @rx: transport, with its send lock held: nobody asks for a credit now
+ *
+ * It has one credit until the first Reply (RFC 8166, section 3.3.3). RPCs that
+ * were in flight on the old connection get theirs anew.
+ *
+ * Context: process.
+ */
+void rpcrdma_credits_reset(struct rpcrdma_xprt *rx)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpcrdma_req *req;
+
+	spin_lock(&xprt->transport_lock);
+	spin_lock(&rx->req_lock);
+	list_for_each_entry(req, &rx->all, all) {
+		if (!req->rqst.rq_cong)
+			continue;
+		req->rqst.rq_cong = 0;
+		xprt->cong -= RPC_CWNDSCALE;
+	}
+	spin_unlock(&rx->req_lock);
+	rx->granted = 1;
+	rx->abandoned = 0;
+	rpcrdma_credits_apply(rx);
+	spin_unlock(&xprt->transport_lock);
+}
