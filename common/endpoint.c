@@ -673,7 +673,10 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 			    (struct sockaddr *)&id->route.addr.src_addr);
 	rpcrdma_ep_read_limits(ep);
 	rpcrdma_ep_read_private(ep, param);
-	ep->initiator_depth = min_t(u32, param->responder_resources,
+	/* The CM gives it from our point of view: what the peer can respond to
+	 * is what we may initiate.
+	 */
+	ep->initiator_depth = min_t(u32, param->initiator_depth,
 				    ep->limits.max_init_rd_atom);
 	ep->id = id;
 	id->context = ep;

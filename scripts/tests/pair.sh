@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Two guests, many suites, one boot. The client drives: a suite is a function
+# suite_NAME in suites/*.sh, run on the client; what must happen on the server
+# it asks for with on_server. SUITES names them, in order.
+. /test/guest.sh
+for f in /test/suites/*.sh; do . "$f"; done
+
+# on_server COMMAND…: run there by the server's script, which has the same
+# functions; prints the last line of its output. Numbered through a file,
+# because checks run in subshells.
+on_server() {
+	local n rep
+	n=$(($(cat /run/asked) + 1))
+	echo $n >/run/asked
+	peer_signal "ask.$n" "$*"
+	rep=$(peer_wait "answer.$n" "${ON_SERVER_LIMIT:-90}")
+	printf '%s\n' "${rep#* }"
+	return "${rep%% *}"
+}
+
+# The server's half: one request after the other, until "end".
+serve() {
+	local n=0 cmd rc
+	while :; do
+		n=$((n + 1))
+		cmd=$(peer_wait "ask.$n" "$LIMIT")
+		[ "$cmd" != end ] || return 0
+		set +e
+		(
+			trap - ERR
+			set -e
+			eval "$cmd"
+		) >/run/serve.out 2>&1
+		rc=$?
+		set -e
+		[ $rc = 0 ] || sed "s/^/$cmd: /" /run/serve.out
+		peer_signal "answer.$n" "$rc $(grep . /run/serve.out | tail -n 1)"
+	done
+}
+
+drop_caches() { echo 3 >/proc/sys/vm/drop_caches; }
+
+case $ROLE in
+server)
+	rxe_up
+	load_transport
+	NFSD_BLOCK=1048576 NFSD_THREADS=8 server_up
+	peer_signal ready
+	trap - ERR
+	serve
+	server_down
+	;;
+client)
+	echo 0 >/run/asked
+	for s in ${EARLY_SUITES:-}; do "suite_$s"; done
+	rxe_up
+	load_transport
+	peer_wait ready >/dev/null
+	for s in $SUITES; do
+		info "suite $s"
+		"suite_$s"
+	done
+	;;
+esac
+[ "$ROLE" != client ] || umount -a -t nfs,nfs4
+wait_for 20 rmmod rpcrdma || die "rmmod: $(lsmod | grep '^rpcrdma')"
+pass "rmmod rpcrdma"
+[ "$ROLE" != client ] || peer_signal "ask.$(($(cat /run/asked) + 1))" end
+check_rdma_clean
+check_log_clean
+finish

@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The connection is cut in the middle of verified I/O, three ways, and the I/O
+# completes correctly. And: a non-idempotent request whose Reply is lost is
+# executed once.
+
+connects() { awk '/xprt:.*rdma/ { s += $5 } END { print s + 0 }' /proc/self/mountstats; }
+live_connections() { grep -c 'state=live' /proc/net/rpcrdma/connections || :; }
+reconnected() { [ "$(connects)" -gt "$1" ]; }
+
+wire_down() {
+	nft add table inet cut
+	nft add chain inet cut in '{ type filter hook input priority 0; }'
+	nft add rule inet cut in udp dport 4791 drop
+}
+wire_up() { nft delete table inet cut; }
+
+cut_by_sysfs() {
+	local f
+	for f in /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/dstaddr; do
+		echo $SERVER >"$f"
+	done
+}
+none_live() { [ "$(live_connections)" = 0 ]; }
+cut_by_loss() {
+	wire_down
+	wait_for 60 none_live
+	wire_up
+}
+cut_by_device() {
+	on_server "rdma link delete rxe0; wait_for 20 none_live; rdma link add rxe0 type rxe netdev eth0; wait_for 10 rxe_active rxe0"
+}
+
+# I/O in the background, cut after it is known to be under way.
+cut_io() {
+	local i
+	for i in 1 2 3; do
+		iocheck write -l 8m -b 64k -s "$i" -d -t $MNT/cut
+		drop_caches
+		iocheck verify -l 8m -b 64k -s "$i" $MNT/cut
+	done
+}
+moved() { [ "$(connection_sum recvs)" -gt "$1" ]; }
+cut_one() {
+	local how=$1 before c0 job
+	c0=$(connects)
+	before=$(connection_sum recvs)
+	cut_io &
+	job=$!
+	wait_for 30 moved $((before + 30))
+	"$how"
+	wait $job
+	wait_for 60 reconnected "$c0"
+	echo "connects $c0 -> $(connects)"
+}
+
+# The Reply is lost, the connection with it; the request is sent again on the
+# next one, and the duplicate request cache answers.
+gone_on_server() { on_server "test ! -e $EXPORT/once"; }
+cut_once() {
+	local job
+	echo x >$MNT/once
+	wire_down
+	rm $MNT/once &
+	job=$!
+	wait_for 30 gone_on_server
+	wait_for 60 none_live
+	wire_up
+	wait $job
+}
+
+suite_cut() {
+	local v
+	for v in ${CUT_VERSIONS:-3 4.2}; do
+		check "mount cut vers=$v" mount_nfs "vers=$v"
+		mountpoint -q $MNT || continue
+		check "cut by reconnect vers=$v" cut_one cut_by_sysfs
+		check "cut by packet loss vers=$v" cut_one cut_by_loss
+		check "cut by device removal vers=$v" cut_one cut_by_device
+		check "umount cut vers=$v" umount_nfs
+	done
+	check "mount once vers=3" mount_nfs "vers=3"
+	check "REMOVE whose Reply is lost is executed once" cut_once
+	check "umount once vers=3" umount_nfs
+}

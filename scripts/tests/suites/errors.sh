@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What cannot work ends within seconds, in an error and in one line of the log
+# that names address, device and cause.
+
+errors_lines() { dmesg | grep -c "rpcrdma: .*$1" || :; }
+
+# mount_fails ADDRESS PORT PATTERN SECONDS
+mount_fails() {
+	local address=$1 port=$2 pattern=$3 limit=$4 t0=$SECONDS n0
+	n0=$(errors_lines "$pattern")
+	if mount_nfs "proto=rdma,port=$port,vers=4.2" $MNT "$address"; then
+		echo "mounted, of all things"
+		umount_nfs
+		return 1
+	fi
+	echo "failed after $((SECONDS - t0)) s; log: $(dmesg | grep rpcrdma: | tail -n 1)"
+	[ $((SECONDS - t0)) -le "$limit" ]
+	[ $(($(errors_lines "$pattern") - n0)) = 1 ]
+}
+
+# Before rxe_up: no RDMA device in this guest at all
+suite_errors_no_device() {
+	modprobe -a rdma_cm
+	load_transport
+	check "mount without an RDMA device" \
+		mount_fails $SERVER 20049 "$SERVER:20049.*no device" 20
+}
+
+suite_errors() {
+	check "mount of an address nobody has" \
+		mount_fails 10.0.0.77 20049 '10.0.0.77:20049.*device' 30
+	check "mount of a port without a listener" \
+		mount_fails $SERVER 20050 "$SERVER:20050 on rxe0" 20
+	on_server "rping -s -a $SERVER -p 7000 >/run/rping 2>&1 & echo \$! >/run/rping.pid; wait_for 10 rping_listens" >/dev/null
+	check "mount of something that speaks no RPC-over-RDMA" \
+		mount_fails $SERVER 7000 "$SERVER:7000 on rxe0" 60
+	on_server "kill \$(cat /run/rping.pid) 2>/dev/null || :" >/dev/null
+}
+rping_listens() { rdma resource show cm_id | grep -q 'LISTEN.*:7000'; }

@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Payload sizes at and around every boundary, aligned and odd offsets, buffered
+# and O_DIRECT from unaligned memory; long READDIR and READLINK; ACLs; mmap.
+
+SIZES="1 3 4 511 512 513 4095 4096 4097 65536 1048575 1048576"
+OFFSETS="0 4096 4099"
+
+sizes_empty() {
+	: >$MNT/empty
+	drop_caches
+	[ ! -s $MNT/empty ]
+	iocheck verify -l 0 $MNT/empty
+}
+
+sizes_buffered() {
+	iocheck write -o "$2" -l "$1" -b 1m -s "$1" -y -t $MNT/size
+	drop_caches
+	iocheck verify -o "$2" -l "$1" -b 1m -s "$1" $MNT/size
+}
+
+sizes_direct() {
+	iocheck write -o "$2" -l "$1" -b 1m -s "$1" -d -m 5 -t $MNT/size
+	iocheck verify -o "$2" -l "$1" -b 1m -s "$1" -d -m 3 $MNT/size
+}
+
+# Around the inline threshold: every third payload length for which a Call or
+# Reply of some version passes 4096 octets.
+sizes_threshold() {
+	local n
+	for n in $(seq 3830 3 4098); do
+		iocheck write -l "$n" -b 8k -s "$n" -d -m 1 -t $MNT/threshold
+		iocheck verify -l "$n" -b 8k -s "$n" -d -m 7 $MNT/threshold
+	done
+}
+
+sizes_readdir() {
+	[ "$(ls $MNT/many | sort | md5sum)" = "$(sizes_names | sort | md5sum)" ]
+}
+sizes_names() { local n; for n in $(seq 1 600); do printf 'name-%0120d\n' "$n"; done; }
+sizes_make_many() { mkdir -p $EXPORT/many; (cd $EXPORT/many && sizes_names | xargs touch); }
+
+sizes_readlink() {
+	local n target
+	for n in 1 4 1023 1024 1025 3990 4000 4095; do
+		target=$(head -c "$n" </dev/zero | tr '\0' x)
+		rm -f $MNT/link
+		ln -s "$target" $MNT/link
+		drop_caches
+		[ "$(readlink $MNT/link)" = "$target" ]
+	done
+}
+
+sizes_acl_entries() { local n; for n in $(seq 2000 2079); do printf 'u:%d:rw-\n' "$n"; done; }
+sizes_acl3() {
+	: >$MNT/acl
+	sizes_acl_entries | setfacl -M - $MNT/acl
+	drop_caches
+	[ "$(getfacl -n $MNT/acl 2>/dev/null | grep -c '^user:20[0-7][0-9]:rw-')" = 80 ]
+	on_server "getfacl -n $EXPORT/acl 2>/dev/null | grep -c '^user:20[0-7][0-9]:rw-'" | grep -qx 80
+}
+sizes_acl4() {
+	: >$MNT/acl4
+	on_server "$(printf 'sizes_acl_entries | setfacl -M - %s' $EXPORT/acl4)"
+	drop_caches
+	[ "$(nfs4_getfacl $MNT/acl4 | grep -c '^A:.*:20[0-7][0-9]:')" = 80 ]
+}
+
+sizes_mmap() {
+	iocheck write -M -l 300001 -t -y $MNT/mmap
+	drop_caches
+	iocheck verify -M -l 300001 $MNT/mmap
+}
+
+sizes_one_version() {
+	local v=$1 n o
+	check "mount sizes vers=$v" mount_nfs "vers=$v,rsize=1048576,wsize=1048576,noac"
+	mountpoint -q $MNT || return 0
+	check "size 0 vers=$v" sizes_empty
+	for n in $SIZES; do
+		for o in $OFFSETS; do
+			check "size $n at $o buffered vers=$v" sizes_buffered "$n" "$o"
+			check "size $n at $o direct vers=$v" sizes_direct "$n" "$o"
+		done
+	done
+	check "payloads around the inline threshold vers=$v" sizes_threshold
+	check "long READDIR vers=$v" sizes_readdir
+	check "READLINK to 4095 octets vers=$v" sizes_readlink
+	case $v in
+	3) check "long ACL vers=$v" sizes_acl3 ;;
+	*) check "long ACL vers=$v" sizes_acl4 ;;
+	esac
+	check "mmap vers=$v" sizes_mmap
+	check "umount sizes vers=$v" umount_nfs
+}
+
+suite_sizes() {
+	local v
+	on_server sizes_make_many >/dev/null
+	for v in ${SIZE_VERSIONS:-3 4.2}; do
+		sizes_one_version "$v"
+	done
+}

@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What users and their tools read: mountstats, sysctls, /proc/net/rpcrdma.
+
+stats_mountstats() {
+	local line
+	line=$(grep 'xprt:.*rdma' /proc/self/mountstats)
+	echo "$line"
+	# "xprt:", "rdma", 27 numbers
+	[ "$(wc -w <<<"$line")" = 29 ]
+	[ "$(tr -dc '0-9 \n' <<<"${line#*rdma}" | wc -w)" = 27 ]
+}
+
+stats_sysctls() {
+	local f
+	for f in rdma_slot_table_entries rdma_max_inline_read rdma_max_inline_write \
+		rdma_inline_write_padding rdma_memreg_strategy rdma_pad_optimize; do
+		echo "$f=$(cat /proc/sys/sunrpc/$f)"
+	done
+	[ "$(cat /proc/sys/sunrpc/rdma_slot_table_entries)" = 128 ]
+	[ "$(cat /proc/sys/sunrpc/rdma_max_inline_read)" = 4096 ]
+	[ "$(cat /proc/sys/sunrpc/rdma_memreg_strategy)" = 5 ]
+	! echo 100000 >/proc/sys/sunrpc/rdma_max_inline_read
+	! echo 3 >/proc/sys/sunrpc/rdma_slot_table_entries
+	for f in max_requests max_req_size max_outbound_read_requests rdma_stat_read \
+		rdma_stat_recv rdma_stat_write rdma_stat_sq_starve; do
+		echo "$f=$(cat /proc/sys/sunrpc/svc_rdma/$f)"
+	done
+}
+
+stats_client_line() {
+	grep -E 'side=client state=live .*peer=10.0.0.1:20049 device=rxe0 .*inline_send=4096 inline_recv=4096 remote_inv=yes' \
+		/proc/net/rpcrdma/connections
+}
+stats_server_lines() {
+	grep -E 'address=.*:20049 ' /proc/net/rpcrdma/listeners
+	grep -E 'side=server state=live .*peer=10.0.0.2:[0-9]+ device=rxe0 .*remote_inv=yes' /proc/net/rpcrdma/connections
+}
+
+suite_stats() {
+	check "sysctls" stats_sysctls
+	check "mount stats" mount_nfs vers=4.2
+	mountpoint -q $MNT || return 0
+	check "mountstats columns" stats_mountstats
+	check "status of the client's connection" stats_client_line
+	check "status of the server's listener and connection" on_server stats_server_lines
+	check "umount stats" umount_nfs
+}
