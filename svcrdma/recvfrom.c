@@ -138,6 +138,9 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 
 	if (nr + SVC_RDMA_REPLY_PAGES > rqstp->rq_page_end - rqstp->rq_pages)
 		return -EMSGSIZE;
+	/* A client that lets us read nothing would never see it begin */
+	if (!conn->ep->initiator_depth)
+		return -EMSGSIZE;
 	rc = svc_rdma_call_own_pages(call, rqstp, nr);
 	if (rc)
 		return rc;
