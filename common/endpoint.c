@@ -6,6 +6,7 @@
 
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <rdma/ib_cm.h>
 
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
@@ -234,6 +235,47 @@ void rpcrdma_ep_put(struct rpcrdma_ep *ep)
 }
 
 /*
+ * What was logged last. A mount makes several attempts, each with a transport
+ * of its own; one line about the same peer and error in so many jiffies does.
+ */
+#define RPCRDMA_SAME_FAILURE	(30 * HZ)
+
+static DEFINE_SPINLOCK(rpcrdma_logged_lock);
+static struct {
+	char peer_name[RPCRDMA_ADDRSTRLEN];
+	int error;
+	unsigned long when;
+} rpcrdma_logged;
+
+static bool rpcrdma_ep_is_news(const struct rpcrdma_ep *ep)
+{
+	bool same;
+
+	spin_lock(&rpcrdma_logged_lock);
+	same = rpcrdma_logged.error == ep->error &&
+	       !strcmp(rpcrdma_logged.peer_name, ep->peer_name) &&
+	       time_before(jiffies, rpcrdma_logged.when + RPCRDMA_SAME_FAILURE);
+	rpcrdma_logged.error = ep->error;
+	rpcrdma_logged.when = jiffies;
+	strscpy(rpcrdma_logged.peer_name, ep->peer_name,
+		sizeof(rpcrdma_logged.peer_name));
+	spin_unlock(&rpcrdma_logged_lock);
+	return !same;
+}
+
+static void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep)
+{
+	if (!ep->reason)
+		return;
+	if (ep->created)
+		rpcrdma_ep_warn(ep, "connection lost: %s (%d)", ep->reason,
+				ep->error);
+	else if (rpcrdma_ep_is_news(ep))
+		rpcrdma_ep_warn(ep, "connection failed: %s (%d)", ep->reason,
+				ep->error);
+}
+
+/*
  * The one teardown. Each step is safe when its counterpart never happened, so
  * that a failed connect, a failed accept, a close and a device removal all
  * come here. Mirrors rpcrdma_ep_set_up() from the bottom to the top.
@@ -244,10 +286,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 
 	/* Whoever connects or accepts has been woken and leaves soon */
 	mutex_lock(&ep->setup_lock);
-	if (ep->reason)
-		rpcrdma_ep_warn(ep, "connection %s: %s (%d)",
-				ep->created ? "lost" : "failed", ep->reason,
-				ep->error);
+	rpcrdma_ep_log_failure(ep);
 	rpcrdma_sendq_shut(ep);
 	rpcrdma_recvq_shut(ep);
 	ep->ops->closing(ep);
@@ -484,8 +523,17 @@ static void rpcrdma_ep_established(struct rpcrdma_ep *ep,
 
 static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
 {
-	rpcrdma_ep_fail_reason(ep, -ECONNREFUSED,
-			       rdma_reject_msg(ep->id, status));
+	const char *reason = rdma_reject_msg(ep->id, status);
+
+	/* The CM's own words for the commonest cause tell a user nothing */
+	if (rdma_protocol_ib(ep->id->device, ep->id->port_num) ||
+	    rdma_protocol_roce(ep->id->device, ep->id->port_num)) {
+		if (status == IB_CM_REJ_INVALID_SERVICE_ID)
+			reason = "nobody listens on this port";
+		else if (status == IB_CM_REJ_CONSUMER_DEFINED)
+			reason = "the peer refuses the connection";
+	}
+	rpcrdma_ep_fail_reason(ep, -ECONNREFUSED, reason);
 }
 
 /*

@@ -6,44 +6,50 @@
 . /test/guest.sh
 
 # From KTAP in the log: "ok SUITE.CASE (N rows)", "not ok SUITE.CASE ROW: why".
-# debugfs has the same, but cuts a suite off after 512 octets in Linux 6.1.
+# A suite's lines are indented by 4, its cases' rows by 8. (debugfs has the same,
+# but cuts a suite off after 512 octets in Linux 6.1.) For mawk, which knows no
+# {n} in expressions.
 kunit_results() {
 	dmesg | sed -E 's/^\[[^]]*\] ?//' | awk '
-		function flush_rows() { rows = 0; why = "" }
-		/^ +# Subtest: / {
-			depth = match($0, /[^ ]/) - 1
-			if (depth <= 4) suite = $NF
-			flush_rows(); next
+		{ depth = match($0, /[^ ]/) - 1; text = substr($0, depth + 1) }
+		text ~ /^# Subtest: / {
+			if (depth == 4) suite = substr(text, 12)
+			rows = 0; why = ""; next
 		}
-		/^ +# .*(EXPECTATION|ASSERTION) FAILED at / { sub(/^ +# /, ""); why = why $0 " "; more = 3; next }
-		/^ {8,}(not )?ok [0-9]+ / {
+		text ~ /^# .*(EXPECTATION|ASSERTION) FAILED at / { why = why substr(text, 3) " "; more = 3; next }
+		text !~ /^(not )?ok [0-9]+/ { if (more-- > 0) why = why text " "; next }
+		{
+			good = text ~ /^ok /
+			name = text
+			sub(/^(not )?ok [0-9]+ (- )?/, "", name)
+			skipped = sub(/ # SKIP.*/, "", name)
+			more = 0
+		}
+		depth >= 8 {
 			rows++
-			if ($1 == "not") { sub(/^ +not ok [0-9]+ (- )?/, ""); bad[++nbad] = $0 ": " why; why = "" }
+			if (!good) { bad[++nbad] = " " name ": " why; why = "" }
 			next
 		}
-		/^ {4}(not )?ok [0-9]+ / {
-			ok = ($1 == "ok")
-			name = $0; sub(/^ +(not )?ok [0-9]+ (- )?/, "", name)
-			skipped = sub(/ # SKIP.*/, "", name)
-			for (i = 1; i <= nbad; i++) print "not ok " suite "." name " " bad[i]
-			if (ok) print "ok " suite "." name (rows ? " (" rows " rows)" : "") (skipped ? " (skipped)" : "")
+		depth == 4 {
+			for (i = 1; i <= nbad; i++) print "not ok " suite "." name bad[i]
+			if (good) print "ok " suite "." name (rows ? " (" rows " rows)" : "") (skipped ? " (skipped)" : "")
 			else if (!nbad) print "not ok " suite "." name ": " why
-			nbad = 0; more = 0; flush_rows(); next
+			nbad = 0; rows = 0; why = ""; next
 		}
-		/^(not )?ok [0-9]+ / { suites++; next }
-		more-- > 0 { sub(/^ +/, ""); why = why $0 " " }
+		{ suites++ }
 		END { print "suites " suites + 0 }'
 }
 
 report() {
-	local kind text suites=0
+	local kind text suites=0 cases=0
 	while read -r kind text; do
 		case $kind in
-		ok) pass "$text" ;;
-		not) fail "${text#ok }" ;;
+		ok) pass "$text"; cases=$((cases + 1)) ;;
+		not) text=${text#ok }; fail "${text%%: *}" "${text#*: }"; cases=$((cases + 1)) ;;
 		suites) suites=$text ;;
 		esac
 	done < <(kunit_results)
+	check "every suite has cases" test $cases -ge "$suites"
 	# A suite that never ran, or never ended, would go unnoticed.
 	check "all ${KUNIT_SUITES:-3} suites ran" test "$suites" -ge "${KUNIT_SUITES:-3}"
 }

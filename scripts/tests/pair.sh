@@ -35,7 +35,7 @@ serve() {
 		) >/run/serve.out 2>&1
 		rc=$?
 		set -e
-		[ $rc = 0 ] || sed "s/^/$cmd: /" /run/serve.out
+		[ $rc = 0 ] || { echo "asked for: $cmd"; cat /run/serve.out; }
 		peer_signal "answer.$n" "$rc $(grep . /run/serve.out | tail -n 1)"
 	done
 }

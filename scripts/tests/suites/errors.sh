@@ -32,10 +32,10 @@ suite_errors() {
 	check "mount of an address nobody has" \
 		mount_fails 10.0.0.77 20049 '10.0.0.77:20049.*device' 30
 	check "mount of a port without a listener" \
-		mount_fails $SERVER 20050 "$SERVER:20050 on rxe0" 20
+		mount_fails $SERVER 20050 "$SERVER:20050 on rxe0.*nobody listens" 20
 	on_server "rping -s -a $SERVER -p 7000 >/run/rping 2>&1 & echo \$! >/run/rping.pid; wait_for 10 rping_listens" >/dev/null
 	check "mount of something that speaks no RPC-over-RDMA" \
-		mount_fails $SERVER 7000 "$SERVER:7000 on rxe0" 60
+		mount_fails $SERVER 7000 "$SERVER:7000 on rxe0: connection lost" 60
 	on_server "kill \$(cat /run/rping.pid) 2>/dev/null || :" >/dev/null
 }
 rping_listens() { rdma resource show cm_id | grep -q 'LISTEN.*:7000'; }
