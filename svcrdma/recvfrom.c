@@ -16,15 +16,6 @@
 /* A Call's message may leave so many of an nfsd thread's pages for the Reply */
 #define SVC_RDMA_REPLY_PAGES	1
 
-/* Caller: conn->lock. sunrpc may be told only while it knows of the xprt */
-static void make_ready(struct svc_rdma_conn *conn)
-{
-	if (conn->detached)
-		return;
-	set_bit(XPT_DATA, &conn->xprt.xpt_flags);
-	svc_xprt_enqueue(&conn->xprt);
-}
-
 /**
  * svc_rdma_received - a message arrived
  * @ep: endpoint
@@ -41,7 +32,7 @@ void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	percpu_counter_inc(&svc_rdma_stat_recv);
 	spin_lock_bh(&conn->lock);
 	list_add_tail(&recv->list, &conn->received);
-	make_ready(conn);
+	svc_rdma_make_ready(conn);
 	spin_unlock_bh(&conn->lock);
 }
 
@@ -58,7 +49,7 @@ static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 	}
 	spin_lock_bh(&conn->lock);
 	list_add_tail(&call->list, &conn->ready);
-	make_ready(conn);
+	svc_rdma_make_ready(conn);
 	spin_unlock_bh(&conn->lock);
 }
 
@@ -125,27 +116,17 @@ static u32 pages_len(const struct rpcrdma_hdr *hdr)
 	return is_single(hdr) ? xdr_align_size(hdr->read_bytes) : hdr->msg_len;
 }
 
-static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
-		       struct svc_rdma_call *call)
+static int build_reads(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
 {
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
-	unsigned int nr = DIV_ROUND_UP(pages_len(hdr), PAGE_SIZE);
+	struct xdr_buf sink = {
+		.pages		= call->pages,
+		.page_len	= call->nr_pages << PAGE_SHIFT,
+	};
 	u32 start = pages_start(hdr);
-	struct xdr_buf sink = { };
 	struct rpcrdma_tiler tiler;
 	struct rpcrdma_extent ext;
 	int rc;
-
-	if (nr + SVC_RDMA_REPLY_PAGES > rqstp->rq_page_end - rqstp->rq_pages)
-		return -EMSGSIZE;
-	/* A client that lets us read nothing would never see it begin */
-	if (!conn->ep->initiator_depth)
-		return -EMSGSIZE;
-	rc = svc_rdma_call_own_pages(call, rqstp, nr);
-	if (rc)
-		return rc;
-	sink.pages = call->pages;
-	sink.page_len = nr << PAGE_SHIFT;
 
 	rpcrdma_tiler_init(&tiler, hdr);
 	while (rpcrdma_tiler_next(&tiler, &ext)) {
@@ -160,12 +141,35 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 		if (rc)
 			return rc;
 	}
+	return 0;
+}
 
-	rpcrdma_chain_init(&call->chain, reads_done);
-	rpcrdma_chain_append(conn->ep, &call->chain,
-			     svc_rdma_rwset_wrs(conn, &call->reads,
-						&call->chain, NULL));
-	return rpcrdma_sendq_post(conn->ep, &call->chain);
+/* On error nothing is in progress, and the pages stay the call's */
+static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+		       struct svc_rdma_call *call)
+{
+	unsigned int nr = DIV_ROUND_UP(pages_len(&call->recv->hdr), PAGE_SIZE);
+	int rc = 0;
+
+	if (nr + SVC_RDMA_REPLY_PAGES > rqstp->rq_page_end - rqstp->rq_pages)
+		return -EMSGSIZE;
+	/* A client that lets us read nothing would never see it begin */
+	if (!conn->ep->initiator_depth)
+		return -EMSGSIZE;
+	if (!call->nr_pages)
+		rc = svc_rdma_call_own_pages(call, rqstp, nr);
+	if (!rc)
+		rc = build_reads(conn, call);
+	if (!rc) {
+		rpcrdma_chain_init(&call->chain, reads_done);
+		rpcrdma_chain_append(conn->ep, &call->chain,
+				     svc_rdma_rwset_wrs(conn, &call->reads,
+							&call->chain, NULL));
+		rc = rpcrdma_sendq_post(conn->ep, &call->chain);
+	}
+	if (rc)
+		svc_rdma_rwset_release(conn, &call->reads);
+	return rc;
 }
 
 /* One for one: the displaced pages serve the next Reads */
@@ -291,6 +295,27 @@ static void refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 				       "an error could not be sent");
 }
 
+/*
+ * The device reads into MRs, and those are all in use: the message is the next
+ * one again when some are back.
+ */
+static bool wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
+{
+	bool wait;
+
+	spin_lock_bh(&conn->lock);
+	wait = conn->nr_busy_rws;
+	if (wait) {
+		list_add(&call->recv->list, &conn->received);
+		call->recv = NULL;
+		conn->starved = true;
+	}
+	spin_unlock_bh(&conn->lock);
+	if (wait)
+		svc_rdma_call_put(call);
+	return wait;
+}
+
 static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 			struct rpcrdma_recv *recv)
 {
@@ -310,10 +335,15 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	}
 
 	rc = start_reads(conn, rqstp, call);
+	if (rc == -EAGAIN) {
+		if (wait_for_mrs(conn, call))
+			return 0;
+		/* None is in use any more: now or never */
+		rc = start_reads(conn, rqstp, call);
+	}
 	if (!rc)
 		return 0;
-	svc_rdma_rwset_release(conn, &call->reads);
-	if (rc == -EMSGSIZE) {
+	if (rc == -EMSGSIZE || rc == -EAGAIN) {
 		call->recv = NULL;
 		refuse(conn, recv, false, "more to read than a call may have");
 	} else if (rc != -ENOTCONN) {

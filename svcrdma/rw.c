@@ -97,29 +97,44 @@ static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 		list_del(&rw->list);
 		conn->nr_free_rws[large]--;
 	}
+	conn->nr_busy_rws++;
 	spin_unlock_bh(&conn->lock);
 	if (rw)
 		return rw;
 
 	rw = kvmalloc(struct_size(rw, sgl, max), GFP_KERNEL);
-	if (rw)
+	if (rw) {
 		rw->large = large;
-	return rw;
+		return rw;
+	}
+	spin_lock_bh(&conn->lock);
+	conn->nr_busy_rws--;
+	spin_unlock_bh(&conn->lock);
+	return NULL;
+}
+
+/* Caller: conn->lock. Returns a context to be freed, or NULL */
+static struct svc_rdma_rw *rw_put_locked(struct svc_rdma_conn *conn,
+					 struct svc_rdma_rw *rw)
+{
+	conn->nr_busy_rws--;
+	if (conn->starved) {
+		conn->starved = false;
+		svc_rdma_make_ready(conn);
+	}
+	if (conn->nr_free_rws[rw->large] >= SVC_RDMA_RW_CACHED)
+		return rw;
+	list_add(&rw->list, &conn->free_rws[rw->large]);
+	conn->nr_free_rws[rw->large]++;
+	return NULL;
 }
 
 static void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 {
-	bool keep;
-
 	spin_lock_bh(&conn->lock);
-	keep = conn->nr_free_rws[rw->large] < SVC_RDMA_RW_CACHED;
-	if (keep) {
-		list_add(&rw->list, &conn->free_rws[rw->large]);
-		conn->nr_free_rws[rw->large]++;
-	}
+	rw = rw_put_locked(conn, rw);
 	spin_unlock_bh(&conn->lock);
-	if (!keep)
-		kvfree(rw);
+	kvfree(rw);
 }
 
 /**

@@ -30,6 +30,9 @@ struct svc_rdma_rw;
 /* SGEs of an RDMA Read or Write, where the device has so many */
 #define SVC_RDMA_RW_SGES	32
 
+/* WRs per credit for them, at most, unless there are very few credits */
+#define SVC_RDMA_RW_WRS		16
+
 /* RFC 8167: RPCs outstanding in the reverse direction */
 #define SVC_RDMA_BC_CREDITS	2
 
@@ -54,6 +57,8 @@ struct svc_rdma_rw;
  * @free_sends: idle Send contexts
  * @free_rws: idle RDMA Read and Write contexts, by size class
  * @nr_free_rws: how many of each
+ * @nr_busy_rws: contexts in use
+ * @starved: a Call waits until contexts, and the MRs they hold, are idle
  * @nr_sends: Send contexts in existence
  */
 struct svc_rdma_conn {
@@ -74,12 +79,30 @@ struct svc_rdma_conn {
 	struct list_head free_sends;
 	struct list_head free_rws[2];
 	unsigned int nr_free_rws[2];
+	unsigned int nr_busy_rws;
+	bool starved;
 	unsigned int nr_sends;
 };
 
 static inline struct svc_rdma_conn *svc_rdma_conn(struct svc_xprt *xprt)
 {
 	return container_of(xprt, struct svc_rdma_conn, xprt);
+}
+
+/**
+ * svc_rdma_make_ready - let an nfsd thread look at the connection
+ * @conn: connection
+ *
+ * sunrpc may be told only while it knows of the svc_xprt.
+ *
+ * Context: any but hard interrupts; the caller holds conn->lock.
+ */
+static inline void svc_rdma_make_ready(struct svc_rdma_conn *conn)
+{
+	if (conn->detached)
+		return;
+	set_bit(XPT_DATA, &conn->xprt.xpt_flags);
+	svc_xprt_enqueue(&conn->xprt);
 }
 
 /**

@@ -182,25 +182,43 @@ static void conn_set_limits(struct svc_rdma_conn *conn)
 	conn->limits.max_message = 4 * RPCSVC_MAXPAYLOAD;
 }
 
-static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn)
+/*
+ * Send Queue WRs per credit for RDMA Reads and Writes. Not each client keeps
+ * as many megabyte RPCs in flight as it has credits, and a chain that finds no
+ * room waits; but the queue must have room for one, cut into several segments.
+ */
+static u32 rw_wrs(const struct ib_device *device, u32 pages, u32 credits)
+{
+	u32 sges = min3(device->attrs.max_send_sge, device->attrs.max_sge_rd,
+			(int)SVC_RDMA_RW_SGES);
+	u32 wrs = DIV_ROUND_UP(pages, max(sges, 1U));
+
+	return max(min_t(u32, wrs, SVC_RDMA_RW_WRS),
+		   DIV_ROUND_UP(3 * wrs, credits));
+}
+
+static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
+					 const struct ib_device *device)
 {
 	struct svc_serv *serv = conn->xprt.xpt_server;
 	u32 pages = DIV_ROUND_UP(serv->sv_max_payload, PAGE_SIZE) + 1;
+	u32 credits = READ_ONCE(svc_rdma_max_requests);
+	u32 inline_size = READ_ONCE(svc_rdma_max_req_size);
 	struct rpcrdma_ep_attr attr = {
 		.ops		= &ep_ops,
 		.owner		= conn,
 		.net		= conn->xprt.xpt_net,
 		.responder	= true,
 		.want = {
-			.credits	= svc_rdma_max_requests,
+			.credits	= credits,
 			.bc_credits	= SVC_RDMA_BC_CREDITS,
 			.recv_batch	= SVC_RDMA_RECV_BATCH,
 			.payload_pages	= pages,
-			.rw_wrs		= DIV_ROUND_UP(pages, SVC_RDMA_RW_SGES),
+			.rw_wrs		= rw_wrs(device, pages, credits),
 			.send_sge	= SVC_RDMA_RW_SGES,
 		},
-		.inline_send	= svc_rdma_max_req_size,
-		.inline_recv	= svc_rdma_max_req_size,
+		.inline_send	= inline_size,
+		.inline_recv	= inline_size,
 		.send_poll	= IB_POLL_WORKQUEUE,
 		.recv_poll	= IB_POLL_WORKQUEUE,
 	};
@@ -240,7 +258,7 @@ struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
 		return NULL;
 	conn_set_addresses(conn, id);
 	conn_set_limits(conn);
-	ep = conn_create_ep(conn);
+	ep = conn_create_ep(conn, id->device);
 	if (!ep)
 		goto out_drop;
 	conn->ep = ep;
