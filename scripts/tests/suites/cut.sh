@@ -6,7 +6,9 @@
 # executed once.
 
 connects() { awk '/xprt:.*rdma/ { s += $5 } END { print s + 0 }' /proc/self/mountstats; }
-live_connections() { grep -c 'state=live' /proc/net/rpcrdma/connections || :; }
+# Of either module: what the device says
+live_connections() { rdma resource show qp | grep 'type RC' | grep -c 'state RTS' || :; }
+replies() { awk '/xprt:.*rdma/ { s += $9 } END { print s + 0 }' /proc/self/mountstats; }
 reconnected() { [ "$(connects)" -gt "$1" ]; }
 
 wire_down() {
@@ -23,9 +25,12 @@ cut_by_sysfs() {
 	done
 }
 none_live() { [ "$(live_connections)" = 0 ]; }
+# 6.1's rxe registers memory a second time when it retransmits, fails at that,
+# and then tells nobody, with the stock module as well: the RPC timeout (timeo
+# below) is what ends the connection then.
 cut_by_loss() {
 	wire_down
-	wait_for 60 none_live
+	wait_for 90 none_live
 	wire_up
 }
 cut_by_device() {
@@ -41,46 +46,56 @@ cut_io() {
 		iocheck verify -l 8m -b 64k -s "$i" $MNT/cut
 	done
 }
-moved() { [ "$(connection_sum recvs)" -gt "$1" ]; }
+moved() { [ "$(replies)" -gt "$1" ]; }
 cut_one() {
 	local how=$1 before c0 job
 	c0=$(connects)
-	before=$(connection_sum recvs)
+	before=$(replies)
 	cut_io &
 	job=$!
 	wait_for 30 moved $((before + 30))
 	"$how"
-	wait $job
+	wait_job $job
 	wait_for 60 reconnected "$c0"
 	echo "connects $c0 -> $(connects)"
 }
 
+wait_job() {
+	wait_for "${CUT_LIMIT:-120}" job_ended "$1"
+	wait "$1"
+}
+job_ended() { ! kill -0 "$1"; }
+
 # The Reply is lost, the connection with it; the request is sent again on the
 # next one, and the duplicate request cache answers.
-gone_on_server() { on_server "test ! -e $EXPORT/once"; }
+# Attributes are cached (actimeo), so that REMOVE is the first Call on the wire.
 cut_once() {
 	local job
 	echo x >$MNT/once
+	ls -l $MNT/once
 	wire_down
-	rm $MNT/once &
+	rm -f $MNT/once &
 	job=$!
-	wait_for 30 gone_on_server
-	wait_for 60 none_live
+	on_server "wait_for 30 test ! -e $EXPORT/once"
+	wait_for 90 none_live
 	wire_up
-	wait $job
+	wait_job $job
+}
+
+suite_once() {
+	check "mount once vers=3" mount_nfs "vers=3,timeo=150,actimeo=600"
+	check "REMOVE whose Reply is lost is executed once" cut_once
+	check "umount once vers=3" umount_nfs
 }
 
 suite_cut() {
 	local v
 	for v in ${CUT_VERSIONS:-3 4.2}; do
-		check "mount cut vers=$v" mount_nfs "vers=$v"
+		check "mount cut vers=$v" mount_nfs "vers=$v,timeo=150"
 		mountpoint -q $MNT || continue
 		check "cut by reconnect vers=$v" cut_one cut_by_sysfs
 		check "cut by packet loss vers=$v" cut_one cut_by_loss
 		check "cut by device removal vers=$v" cut_one cut_by_device
 		check "umount cut vers=$v" umount_nfs
 	done
-	check "mount once vers=3" mount_nfs "vers=3"
-	check "REMOVE whose Reply is lost is executed once" cut_once
-	check "umount once vers=3" umount_nfs
 }
