@@ -127,8 +127,8 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 
 	rpcrdma_disconnect(rx);
 	ep = rpcrdma_client_ep_create(rx);
-	if (IS_ERR(ep))
-		return PTR_ERR(ep);
+	if (!ep)
+		return -ENOMEM;
 	rpcrdma_set_ep(rx, ep);
 	rpcrdma_credits_reset(rx);
 	rc = rpcrdma_ep_connect(ep, NULL, (struct sockaddr *)&rx->xprt.addr);
