@@ -34,14 +34,7 @@ struct rpcrdma_device {
 static DEFINE_MUTEX(rpcrdma_devices_lock);
 static LIST_HEAD(rpcrdma_devices);
 
-static int rpcrdma_device_add(struct ib_device *device);
-static void rpcrdma_device_remove(struct ib_device *device, void *data);
-
-static struct ib_client rpcrdma_ib_client = {
-	.name	= "rpcrdma",
-	.add	= rpcrdma_device_add,
-	.remove	= rpcrdma_device_remove,
-};
+static struct ib_client rpcrdma_ib_client;
 
 static int rpcrdma_device_add(struct ib_device *device)
 {
@@ -79,6 +72,12 @@ static void rpcrdma_device_remove(struct ib_device *device, void *data)
 	WARN_ON_ONCE(rdev->pd);
 	kfree(rdev);
 }
+
+static struct ib_client rpcrdma_ib_client = {
+	.name	= "rpcrdma",
+	.add	= rpcrdma_device_add,
+	.remove	= rpcrdma_device_remove,
+};
 
 static struct rpcrdma_device *rpcrdma_device_find(struct ib_device *device)
 {

@@ -15,12 +15,12 @@ static int __init rpcrdma_module_init(void)
 {
 	int rc;
 
-	rc = rpcrdma_ep_init();
+	rc = rpcrdma_state_init();
 	if (rc)
 		return rc;
 	rc = rpcrdma_status_init();
 	if (rc)
-		goto out_ep;
+		goto out_state;
 	rc = rpcrdma_device_init();
 	if (rc)
 		goto out_status;
@@ -38,8 +38,8 @@ out_device:
 	rpcrdma_device_exit();
 out_status:
 	rpcrdma_status_exit();
-out_ep:
-	rpcrdma_ep_exit();
+out_state:
+	rpcrdma_state_exit();
 	return rc;
 }
 
@@ -48,7 +48,7 @@ static void __exit rpcrdma_module_exit(void)
 	xprt_rdma_exit();
 	svc_rdma_exit();
 	/* Teardowns in progress end here, before the device record goes */
-	rpcrdma_ep_exit();
+	rpcrdma_state_exit();
 	rpcrdma_device_exit();
 	rpcrdma_status_exit();
 }

@@ -389,6 +389,18 @@ struct rpcrdma_ep {
 	char dev_name[IB_DEVICE_NAME_MAX];
 };
 
+/* state.c: the state of a connection, and where every failure goes */
+void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err);
+void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err,
+			    const char *reason);
+void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc);
+void rpcrdma_ep_close(struct rpcrdma_ep *ep);
+bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
+			     enum rpcrdma_ep_state next);
+const char *rpcrdma_ep_state_name(enum rpcrdma_ep_state state);
+int rpcrdma_state_init(void);
+void rpcrdma_state_exit(void);
+
 /* endpoint.c: life of a connection */
 struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr);
 struct rpcrdma_ep *rpcrdma_ep_get(struct rpcrdma_ep *ep);
@@ -398,17 +410,7 @@ int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,
 int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 		     const struct rdma_cm_event *event);
 int rpcrdma_ep_accept(struct rpcrdma_ep *ep);
-void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err);
-void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err,
-			    const char *reason);
-void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc);
-void rpcrdma_ep_close(struct rpcrdma_ep *ep);
 void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep);
-bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
-			     enum rpcrdma_ep_state next);
-const char *rpcrdma_ep_state_name(enum rpcrdma_ep_state state);
-int rpcrdma_ep_init(void);
-void rpcrdma_ep_exit(void);
 
 /**
  * rpcrdma_ep_live - may messages be exchanged?
@@ -516,8 +518,12 @@ void rpcrdma_status_exit(void);
 
 /* One line per event: side, peer, device, and what happened */
 #define rpcrdma_ep_warn(ep, fmt, ...)					\
-	pr_warn_ratelimited("%s %s on %s: " fmt "\n",			\
-			    (ep)->ops->side, (ep)->peer_name,		\
-			    (ep)->dev_name, ##__VA_ARGS__)
+do {									\
+	const struct rpcrdma_ep *__ep = (ep);				\
+									\
+	pr_warn_ratelimited("%s %s on %s: " fmt "\n", __ep->ops->side,	\
+			    __ep->peer_name, __ep->dev_name,		\
+			    ##__VA_ARGS__);				\
+} while (0)
 
 #endif /* RPCRDMA_ENDPOINT_H */

@@ -52,7 +52,7 @@ check() {
 		pass "$name"
 	else
 		sed "s/^/$name: /" "$out" | tail -n 40
-		fail "$name" "status $rc: $(grep . "$out" | tail -n 1)"
+		fail "$name" "status $rc: $(grep . "$out" | tail -n 1 || :)"
 	fi
 	rm -f "$out"
 	return 0
@@ -218,11 +218,12 @@ rxe_up() {
 
 # User-space verbs find their devices in /dev/infiniband, where udev puts them.
 guest_rdma_nodes() {
-	local dev
+	local dev major minor
 	for dev in /sys/class/infiniband_verbs/uverbs* /sys/class/misc/rdma_cm; do
 		[ -e "$dev/dev" ] || continue
+		IFS=: read -r major minor <"$dev/dev"
 		[ -e "/dev/infiniband/${dev##*/}" ] ||
-			mknod "/dev/infiniband/${dev##*/}" c $(tr : ' ' <"$dev/dev")
+			mknod "/dev/infiniband/${dev##*/}" c "$major" "$minor"
 	done
 }
 
