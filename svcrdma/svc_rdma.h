@@ -19,7 +19,7 @@
 struct svc_rdma_rw;
 
 /* Results of one RPC that may go into Write chunks, and Write chunks */
-#define SVC_RDMA_MAX_PAYLOADS	16
+#define SVC_RDMA_MAX_PAYLOADS	8
 
 /* Most segments in a Read list, or in a Write list and Reply chunk together */
 #define SVC_RDMA_MAX_SEGMENTS	512
