@@ -12,24 +12,48 @@ nosleep_others() {
 	timeout 5 bash -c "echo served >$TCP/other && grep -q served $TCP/other && rm $TCP/other"
 }
 
-# nosleep_while COUNTER COMMAND…: the client no longer hears the server; COMMAND
-# makes the server's COUNTER move, which then waits for an answer.
+# nosleep_while COUNTER COMMAND…: COMMAND opens its file and calls nosleep_gate,
+# which lets it go on when the client no longer hears the server. What it then
+# sends makes the server's COUNTER move, and gets no further.
 nosleep_while() {
-	local counter=$1 job before
+	local counter=$1 job before rc=0
 	shift
+	rm -f /run/opened /run/go
 	before=$(nosleep_sum "$counter")
-	wire_down
 	"$@" &
 	job=$!
-	wait_for 20 nosleep_reached "$counter" "$before" ||
-		{ echo "$counter stays at $before"; wire_up; return 1; }
-	nosleep_others || { echo "nobody else is served"; wire_up; return 1; }
+	wait_for 20 test -e /run/opened
+	wire_down
+	touch /run/go
+	wait_for 20 nosleep_reached "$counter" "$before" || rc=1
+	nosleep_others || rc=2
 	wire_up
+	echo "$counter was $before, $(nosleep_sum "$counter") now; $rc"
 	wait_job $job
+	[ $rc = 0 ]
+}
+nosleep_gate() {
+	touch /run/opened
+	wait_for 30 test -e /run/go
 }
 
-nosleep_read() { nosleep_while reads iocheck write -l 64k -b 64k -d $MNT/nosleep; }
-nosleep_send() { nosleep_while sends_inv iocheck read -l 64k -b 64k -d $MNT/nosleep; }
+# No child may have the file open: its end would wait for the data
+nosleep_put() {
+	# What an open may ask the server is asked before
+	dd if=/dev/null of=$MNT/nosleep conv=notrunc status=none
+	nosleep_gate
+	dd if=/run/pattern of=$MNT/nosleep bs=64k conv=notrunc oflag=direct status=none
+}
+nosleep_get() {
+	nosleep_gate
+	dd if=$MNT/nosleep of=/run/got bs=64k iflag=direct status=none
+	cmp /run/got /run/pattern
+}
+nosleep_read() {
+	iocheck write -l 64k -s 2 -t /run/pattern
+	nosleep_while reads nosleep_put
+}
+nosleep_send() { nosleep_while sends_inv nosleep_get; }
 
 suite_nosleep() {
 	mkdir -p $TCP
@@ -38,7 +62,7 @@ suite_nosleep() {
 	check "prepare nosleep" iocheck write -l 64k -b 64k -d -t $MNT/nosleep
 	on_server "echo 1 >/proc/fs/nfsd/threads" >/dev/null
 	check "the only nfsd thread does not sleep for an RDMA Read" nosleep_read
-	check "content after the RDMA Read" iocheck verify -l 64k -b 64k -d $MNT/nosleep
+	check "content after the RDMA Read" iocheck verify -l 64k -s 2 -b 64k -d $MNT/nosleep
 	check "the only nfsd thread does not sleep for a Send" nosleep_send
 	on_server "echo 8 >/proc/fs/nfsd/threads" >/dev/null
 	check "umount TCP" umount_nfs $TCP
