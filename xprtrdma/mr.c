@@ -275,7 +275,10 @@ void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs)
 	list_for_each_entry(mr, mrs, list)
 		rpcrdma_mr_unmap(mr);
 	spin_lock(&pool->lock);
-	list_splice_init(mrs, &pool->idle);
+	/* Last in, last out: an rkey comes again after 256 registrations of
+	 * its MR, and an old one should stay worthless for long.
+	 */
+	list_splice_tail_init(mrs, &pool->idle);
 	spin_unlock(&pool->lock);
 	/* Pairs with xprt_wait_for_buffer_space() in rpcrdma_mr_get() */
 	smp_mb();
