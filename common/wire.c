@@ -13,6 +13,12 @@
 
 /* msg_type of an RPC message, RFC 5531, section 9 */
 #define AT_RPC_TYPE	4U
+
+/*
+ * XID and message type. Linux 6.1's server takes them out of the first buffer
+ * without a look at its length.
+ */
+#define RPC_MIN_LEN	(AT_RPC_TYPE + RPCRDMA_WORD)
 #define RPC_TYPE_CALL	0U
 #define RPC_TYPE_REPLY	1U
 
@@ -206,6 +212,9 @@ static enum rpcrdma_fault add_read_chunk(struct rpcrdma_hdr *hdr, u32 position,
 	}
 	if (position < *end)
 		return RPCRDMA_FAULT_POSITION_ORDER;
+	/* XID and message type are never part of a data item */
+	if (position < RPC_MIN_LEN)
+		return RPCRDMA_FAULT_POSITION_RANGE;
 	if (position > hdr->msg_len)
 		return RPCRDMA_FAULT_POSITION_RANGE;
 	*end = position + rpcrdma_xdr_roundup(bytes);
@@ -256,7 +265,7 @@ static enum rpcrdma_fault check_message(struct decoder *dec)
 	if (hdr->proc == RPCRDMA_NOMSG && !hdr->pz_bytes)
 		return hdr->reply ? RPCRDMA_FAULT_NONE :
 				    RPCRDMA_FAULT_POSITION_ZERO;
-	if ((hdr->pz_bytes ? hdr->pz_bytes : hdr->body_len) < RPCRDMA_WORD)
+	if ((hdr->pz_bytes ? hdr->pz_bytes : hdr->body_len) < RPC_MIN_LEN)
 		return RPCRDMA_FAULT_SHORT;
 	if (hdr->body_len && get_u32(hdr->buf + hdr->body) != hdr->xid)
 		return RPCRDMA_FAULT_XID;
@@ -390,7 +399,7 @@ static enum rpcrdma_disposition disposition(const struct rpcrdma_hdr *hdr)
  * - RDMA_NOMSG needs a Position-Zero Read chunk (a Call) or a Reply chunk (a
  *   Reply). A Responder must reject one without message octets by
  *   rpcrdma_hdr_has_message(). Octets behind its chunk lists are ignored.
- * - An RPC message shorter than its XID, or with an XID that is not rdma_xid
+ * - An RPC message shorter than its XID and type, or with an XID that is not rdma_xid
  *   (section 4.2.1), is answered with ERR_CHUNK: the XID the Requester put in
  *   the Transport Header is the one it waits for.
  * - An RPC Reply must have no Read list, and is never answered but dropped.
