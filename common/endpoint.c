@@ -57,13 +57,21 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 	}
 }
 
-static void rpcrdma_ep_free(struct kref *kref)
+static void rpcrdma_ep_free_work(struct work_struct *work)
 {
-	struct rpcrdma_ep *ep = container_of(kref, struct rpcrdma_ep, kref);
+	struct rpcrdma_ep *ep = container_of(work, struct rpcrdma_ep, free);
 
 	rpcrdma_recvq_destroy(ep);
 	mutex_destroy(&ep->setup_lock);
 	kfree(ep);
+}
+
+/* vfree() may sleep, and nfsd may drop its last reference under a spinlock */
+static void rpcrdma_ep_free(struct kref *kref)
+{
+	struct rpcrdma_ep *ep = container_of(kref, struct rpcrdma_ep, kref);
+
+	rpcrdma_queue_work(&ep->free);
 }
 
 /**
@@ -219,6 +227,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	init_completion(&ep->cm_done);
 	init_completion(&ep->gone);
 	INIT_WORK(&ep->teardown, rpcrdma_ep_teardown);
+	INIT_WORK(&ep->free, rpcrdma_ep_free_work);
 	INIT_LIST_HEAD(&ep->all);
 	INIT_LIST_HEAD(&ep->on_device);
 	rpcrdma_sendq_init(ep);
@@ -566,13 +575,7 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 	const struct rdma_conn_param *param = &event->param.conn;
 	int rc;
 
-	rc = rpcrdma_device_attach(ep, id->device);
-	if (rc) {
-		/* What the teardown would have dropped */
-		put_net(ep->net);
-		rpcrdma_ep_put(ep);
-		return rc;
-	}
+	ep->device = id->device;
 	rpcrdma_format_addr(ep->peer_name, sizeof(ep->peer_name),
 			    (struct sockaddr *)&id->route.addr.dst_addr);
 	rpcrdma_format_addr(ep->local_name, sizeof(ep->local_name),
@@ -589,7 +592,19 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 	id->event_handler = rpcrdma_ep_cm_event;
 	rpcrdma_status_add_ep(ep);
 	rpcrdma_ep_change_state(ep, RPCRDMA_EP_CONNECTING);
-	return 0;
+	/* Last: a removal may tear it down from here on. Its destruction of
+	 * the id waits for the CM handler that we are in.
+	 */
+	rc = rpcrdma_device_attach(ep, id->device);
+	if (rc) {
+		rpcrdma_status_del_ep(ep);
+		ep->id = NULL;
+		ep->device = NULL;
+		/* What the teardown would have dropped */
+		put_net(ep->net);
+		rpcrdma_ep_put(ep);
+	}
+	return rc;
 }
 
 /**

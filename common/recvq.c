@@ -125,7 +125,9 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 		return -ENOMEM;
 	ep->recvq = rq;
 	rq->ep = ep;
-	rq->batch = max_t(u32, ep->want.recv_batch, 1);
+	/* Those beyond the credits may stay unposted, no more */
+	rq->batch = max_t(u32, ep->sizes.recvs - ep->sizes.credits -
+			  ep->sizes.bc_credits, 1);
 	init_llist_head(&rq->free);
 	spin_lock_init(&rq->lock);
 	rq->recvs = kvcalloc(ep->sizes.recvs, sizeof(*rq->recvs), GFP_KERNEL);

@@ -207,7 +207,9 @@ void rpcrdma_sendq_init(struct rpcrdma_ep *ep)
 void rpcrdma_sendq_open(struct rpcrdma_ep *ep)
 {
 	spin_lock_bh(&ep->sendq.lock);
-	ep->sendq.open = true;
+	/* CLOSING comes before rpcrdma_sendq_shut(): never open after it */
+	if (READ_ONCE(ep->state) < RPCRDMA_EP_CLOSING)
+		ep->sendq.open = true;
 	spin_unlock_bh(&ep->sendq.lock);
 }
 

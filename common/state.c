@@ -9,6 +9,17 @@
 
 static struct workqueue_struct *rpcrdma_wq;
 
+/**
+ * rpcrdma_queue_work - run something on the workqueue of the teardowns
+ * @work: work
+ *
+ * Context: any.
+ */
+void rpcrdma_queue_work(struct work_struct *work)
+{
+	queue_work(rpcrdma_wq, work);
+}
+
 static const char * const rpcrdma_state_names[] = {
 	[RPCRDMA_EP_NEW]	= "new",
 	[RPCRDMA_EP_RESOLVING]	= "resolving",
@@ -100,7 +111,7 @@ void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err, const char *reason)
 		ep->reason = reason;
 		if (prev != RPCRDMA_EP_LIVE && err == ep->last_error)
 			ep->reason = NULL;
-		queue_work(rpcrdma_wq, &ep->teardown);
+		rpcrdma_queue_work(&ep->teardown);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	if (first)

@@ -321,6 +321,7 @@ struct rpcrdma_ep_counters {
  * @recvq: Receive buffers it uses
  * @error_cqe: completion entry of every unsignalled WR
  * @teardown: the one teardown
+ * @free: the end of the memory
  * @cm_done: completed at each step of connecting
  * @initiator_depth: RDMA Reads the peer lets us have in flight
  * @gone: completed when DEAD
@@ -371,6 +372,7 @@ struct rpcrdma_ep {
 	struct ib_cqe error_cqe;
 
 	struct work_struct teardown;
+	struct work_struct free;
 	struct completion cm_done;
 	u8 initiator_depth;
 	struct completion gone;
@@ -398,6 +400,7 @@ void rpcrdma_ep_close(struct rpcrdma_ep *ep);
 bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
 			     enum rpcrdma_ep_state next);
 const char *rpcrdma_ep_state_name(enum rpcrdma_ep_state state);
+void rpcrdma_queue_work(struct work_struct *work);
 int rpcrdma_state_init(void);
 void rpcrdma_state_exit(void);
 
