@@ -23,6 +23,7 @@
  * @xprt: sunrpc's part
  * @lock: protects what follows
  * @id: CM id, or NULL while its device or address is gone
+ * @lost: an id that went away before it became @id; only compared
  * @closed: nfsd gave it up
  * @pending: connections that nobody accepted yet
  * @nr_pending: how many
@@ -33,6 +34,7 @@ struct svc_rdma_listener {
 	struct svc_xprt xprt;
 	spinlock_t lock; /* all that follows */
 	struct rdma_cm_id *id;
+	const struct rdma_cm_id *lost;
 	bool closed;
 	struct list_head pending;
 	unsigned int nr_pending;
@@ -84,9 +86,31 @@ static int listener_lost(struct svc_rdma_listener *listener,
 	if (ours) {
 		listener->id = NULL;
 		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
+	} else if (!listener->id) {
+		listener->lost = id;
 	}
 	spin_unlock(&listener->lock);
 	return ours;
+}
+
+/*
+ * Whoever got @id from listen_on() gives it to the events, and looks into it
+ * no more. False: it was lost meanwhile, and is destroyed.
+ */
+static bool listener_publish(struct svc_rdma_listener *listener,
+			     struct rdma_cm_id *id)
+{
+	bool lost;
+
+	spin_lock(&listener->lock);
+	lost = listener->lost == id;
+	listener->lost = NULL;
+	if (!lost)
+		listener->id = id;
+	spin_unlock(&listener->lock);
+	if (lost)
+		rdma_destroy_id(id);
+	return !lost;
 }
 
 static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -110,6 +134,10 @@ static struct rdma_cm_id *listen_on(struct svc_rdma_listener *listener,
 	struct rdma_cm_id *id;
 	int rc = 0;
 
+	/* That id is long gone; another may have its address */
+	spin_lock(&listener->lock);
+	listener->lost = NULL;
+	spin_unlock(&listener->lock);
 	id = rdma_create_id(listener->xprt.xpt_net, listener_event, listener,
 			    RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
@@ -138,9 +166,10 @@ static void listener_relisten(struct work_struct *work)
 		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
 		return;
 	}
-	spin_lock(&listener->lock);
-	listener->id = id;
-	spin_unlock(&listener->lock);
+	if (!listener_publish(listener, id)) {
+		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
+		return;
+	}
 	pr_info("listening on %s again\n", listener->status.name);
 }
 
@@ -227,15 +256,15 @@ static void listener_kill_temp(struct svc_xprt *xprt)
 {
 }
 
-static void listener_set_status(struct svc_rdma_listener *listener)
+static void listener_set_status(struct svc_rdma_listener *listener,
+				const struct rdma_cm_id *id)
 {
 	struct rpcrdma_listener *status = &listener->status;
 
 	status->net = listener->xprt.xpt_net;
 	rpcrdma_format_addr(status->name, sizeof(status->name),
 			    (struct sockaddr *)&listener->xprt.xpt_local);
-	strscpy(status->dev_name, listener->id->device ?
-		dev_name(&listener->id->device->dev) : "*",
+	strscpy(status->dev_name, id->device ? dev_name(&id->device->dev) : "*",
 		sizeof(status->dev_name));
 	rpcrdma_status_add_listener(status);
 }
@@ -271,11 +300,12 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 		svc_xprt_put(&listener->xprt);
 		return ERR_CAST(id);
 	}
-	listener->id = id;
 	/* Port 0 stands for any: take the one that it became */
 	sap = (struct sockaddr *)&id->route.addr.src_addr;
 	svc_xprt_set_local(&listener->xprt, sap, svc_addr_len(sap));
-	listener_set_status(listener);
+	listener_set_status(listener, id);
+	if (!listener_publish(listener, id))
+		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
 	return &listener->xprt;
 }
 

@@ -417,12 +417,16 @@ static void take_next(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
 	if (*call) {
 		list_del(&(*call)->list);
 	} else {
-		*recv = list_first_entry_or_null(&conn->received,
-						 struct rpcrdma_recv, list);
+		/* A starved one is at the head, and nothing overtakes it */
+		if (!conn->starved)
+			*recv = list_first_entry_or_null(&conn->received,
+							 struct rpcrdma_recv,
+							 list);
 		if (*recv)
 			list_del(&(*recv)->list);
 	}
-	if (list_empty(&conn->ready) && list_empty(&conn->received))
+	if (list_empty(&conn->ready) &&
+	    (conn->starved || list_empty(&conn->received)))
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
 	spin_unlock_bh(&conn->lock);
 }

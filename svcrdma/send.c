@@ -47,7 +47,8 @@ out_free:
  */
 static unsigned int sends_max(const struct rpcrdma_ep *ep)
 {
-	return 2 * (ep->sizes.credits + ep->sizes.bc_credits) + 8;
+	return max(2 * (ep->sizes.credits + ep->sizes.bc_credits) + 8,
+		   ep->sizes.sq_depth);
 }
 
 /**

@@ -378,7 +378,8 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	rc = pair_results(&reply, may_reduce(rqstp));
 	if (!rc)
 		rc = build_reply(&reply);
-	if (rc == -EMSGSIZE)
+	/* -EAGAIN: this device writes from MRs, and none is left */
+	if (rc == -EMSGSIZE || rc == -EAGAIN)
 		return refuse(&reply);
 	if (!rc)
 		rc = settle_pages(&reply, rqstp);

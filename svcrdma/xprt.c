@@ -63,6 +63,7 @@ static void ep_release(struct rpcrdma_ep *ep)
 	conn->released = true;
 	svc_rdma_drop_received(conn);
 	svc_rdma_sends_free(conn);
+	svc_rdma_rws_free(conn);
 	up_write(&conn->use);
 }
 
