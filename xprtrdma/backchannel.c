@@ -112,6 +112,10 @@ void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
 	struct rpc_rqst *rqst;
 
+	/* sunrpc leaves the pointer when the callback service is destroyed */
+	spin_lock(&xprt->bc_pa_lock);
+	xprt->bc_serv = NULL;
+	spin_unlock(&xprt->bc_pa_lock);
 	for (;;) {
 		spin_lock(&xprt->bc_pa_lock);
 		rqst = list_first_entry_or_null(&xprt->bc_pa_list,
@@ -204,14 +208,20 @@ void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 				       "no room for another callback");
 		return;
 	}
-	if (!xprt_get(xprt)) {
-		rpcrdma_req_put(req);
-		return;
-	}
 	rpcrdma_bc_fill(req, hdr);
 	rx->stats.bcall_count++;
-	atomic_inc(&xprt->bc_slot_count);
-	rpcrdma_bc_enqueue(serv, &req->rqst);
+
+	/* The service goes away after xprt_rdma_bc_destroy(), not before */
+	spin_lock(&xprt->bc_pa_lock);
+	serv = xprt->bc_serv;
+	if (serv && xprt_get(xprt)) {
+		atomic_inc(&xprt->bc_slot_count);
+		rpcrdma_bc_enqueue(serv, &req->rqst);
+		req = NULL;
+	}
+	spin_unlock(&xprt->bc_pa_lock);
+	if (req)
+		rpcrdma_req_put(req);
 }
 
 static void rpcrdma_bc_send_done(struct rpcrdma_chain *chain,

@@ -366,6 +366,7 @@ static void rpcrdma_build_chain(struct rpcrdma_call *call)
 	rpcrdma_chain_init(&req->chain, req->send_wr.num_sge > 1 ?
 			   rpcrdma_send_done : NULL);
 	list_for_each_entry(mr, &req->mrs, list) {
+		mr->xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
 		mr->reg.wr.next = NULL;
 		rpcrdma_chain_append(call->ep, &req->chain, &mr->reg.wr);
 	}
@@ -430,7 +431,10 @@ static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 			return 0;
 	}
 	rpcrdma_unmap_sges(ep, req);
-	rpcrdma_mrs_put(rx, &req->mrs);
+	if (rc == -EAGAIN)
+		rpcrdma_mrs_return(rx, &req->mrs);
+	else
+		rpcrdma_mrs_put(rx, &req->mrs);
 	if (rc != -EAGAIN && rc != -ENOTCONN)
 		rx->stats.failed_marshal_count++;
 	return rc;
@@ -477,7 +481,9 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst)
 	if (!xprt_connected(xprt))
 		return -ENOTCONN;
 	rc = -ENOTCONN;
-	if (unlikely(rpcrdma_req_on_wire(req)))
+	/* Pairs with rpcrdma_send_done() */
+	if (unlikely(rpcrdma_req_on_wire(req) ||
+		     smp_load_acquire(&req->sending)))
 		goto out_disconnect;
 	if (!xprt_request_get_cong(xprt, rqst))
 		return -EBADSLT;

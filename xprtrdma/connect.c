@@ -118,6 +118,8 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 	rpcrdma_ep_wait_dead(ep);
 	rpcrdma_set_ep(rx, NULL);
 	rpcrdma_ep_put(ep);
+	/* Nothing is on the wire: nobody keeps a credit */
+	rpcrdma_credits_reset(rx);
 }
 
 static int rpcrdma_connect(struct rpcrdma_xprt *rx)

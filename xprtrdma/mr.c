@@ -197,15 +197,16 @@ void rpcrdma_mrs_release(struct rpcrdma_xprt *rx)
 }
 
 /**
- * rpcrdma_mrs_in_use - does some RPC in flight offer this rkey?
+ * rpcrdma_mrs_in_use - does some other RPC in flight offer this rkey?
  * @rx: transport
  * @rkey: handle
+ * @xid: of the RPC that may, host order
  *
  * Context: process. Walks all MRs: for what should not happen.
  *
  * Return: true if it does.
  */
-bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey)
+bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey, u32 xid)
 {
 	struct rpcrdma_mr_pool *pool = &rx->pool;
 	struct rpcrdma_mr *mr;
@@ -213,7 +214,7 @@ bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey)
 
 	spin_lock(&pool->lock);
 	list_for_each_entry(mr, &pool->all, all) {
-		if (mr->nents && mr->mr->rkey == rkey) {
+		if (mr->nents && mr->mr->rkey == rkey && mr->xid != xid) {
 			found = true;
 			break;
 		}
@@ -283,6 +284,28 @@ void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs)
 	/* Pairs with xprt_wait_for_buffer_space() in rpcrdma_mr_get() */
 	smp_mb();
 	xprt_write_space(&rx->xprt);
+}
+
+/**
+ * rpcrdma_mrs_return - give back MRs of a Call that did not get all it needs
+ * @rx: transport
+ * @mrs: MRs that were never posted; empty afterwards
+ *
+ * Wakes nobody: the only one to wake is the caller, who would try in vain.
+ * Growth, or the MRs that others hold, will.
+ *
+ * Context: process, under rpcrdma_xprt.lock.
+ */
+void rpcrdma_mrs_return(struct rpcrdma_xprt *rx, struct list_head *mrs)
+{
+	struct rpcrdma_mr_pool *pool = &rx->pool;
+	struct rpcrdma_mr *mr;
+
+	list_for_each_entry(mr, mrs, list)
+		rpcrdma_mr_unmap(mr);
+	spin_lock(&pool->lock);
+	list_splice_init(mrs, &pool->idle);
+	spin_unlock(&pool->lock);
 }
 
 /**

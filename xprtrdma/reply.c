@@ -80,7 +80,7 @@ static int rpcrdma_place_around(struct rpc_rqst *rqst, const u8 *body, u32 len,
 	if (body && len > head &&
 	    rpcrdma_copy_in(rqst, head + data, body + head, len - head) < 0)
 		return -EIO;
-	return len + data;
+	return min_t(u32, len + data, buf->buflen);
 }
 
 /* Return: octets of the RPC message, or -EIO */
@@ -109,12 +109,17 @@ static int rpcrdma_place_msg(struct rpcrdma_req *req,
 static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 			       const struct rpcrdma_hdr *hdr)
 {
+	const struct xdr_buf *buf = &req->rqst.rq_private_buf;
 	u64 written = rpcrdma_written(hdr);
 
 	if (!hdr->reply_bytes || hdr->reply_bytes > req->reply_offered ||
 	    written > req->write_offered)
 		return -EIO;
 	req->rx->stats.total_rdma_reply += hdr->reply_bytes + written;
+	/* Octets behind a data item that is short would stand elsewhere */
+	if (written && xdr_align_size(written) < buf->page_len &&
+	    hdr->reply_bytes > buf->head[0].iov_len)
+		return -EIO;
 	if (written)
 		return rpcrdma_place_around(&req->rqst, NULL, hdr->reply_bytes,
 					    written);
@@ -260,7 +265,8 @@ static void rpcrdma_reply_unmatched(struct rpcrdma_ep *ep,
 	abandoned = rpcrdma_reqs_answer_abandoned(rx, recv->hdr.xid);
 	/* An abandoned RPC's own MRs are back in the pool, or being fenced */
 	if (recv->invalidated &&
-	    (!abandoned || rpcrdma_mrs_in_use(rx, recv->inv_rkey)))
+	    (!abandoned ||
+	     rpcrdma_mrs_in_use(rx, recv->inv_rkey, recv->hdr.xid)))
 		rpcrdma_bad_invalidation(ep);
 	if (!abandoned)
 		rx->stats.bad_reply_count++;

@@ -225,12 +225,15 @@ void xprt_rdma_release_request(struct rpc_task *task)
 {
 	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
 	struct rpcrdma_xprt *rx = req->rx;
+	bool abandoned;
 
 	if (unlikely(rpcrdma_req_on_wire(req))) {
 		spin_lock(&rx->req_lock);
-		req->abandoned = !list_empty(&req->wire);
+		abandoned = !list_empty(&req->wire);
+		req->abandoned = abandoned;
 		spin_unlock(&rx->req_lock);
-		if (req->abandoned)
+		/* Its late Reply undoes this under the transport_lock, too */
+		if (abandoned)
 			rpcrdma_credits_abandon(rx, 1);
 	}
 	xprt_release_rqst_cong(task);
@@ -321,7 +324,9 @@ void xprt_rdma_buf_free(struct rpc_task *task)
 {
 	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
 
-	if (unlikely(!list_empty(&req->mrs) || rpcrdma_req_on_wire(req)))
+	/* Pairs with rpcrdma_send_done() */
+	if (unlikely(!list_empty(&req->mrs) || rpcrdma_req_on_wire(req) ||
+		     smp_load_acquire(&req->sending)))
 		rpcrdma_req_fence(req);
 }
 

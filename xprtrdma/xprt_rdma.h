@@ -64,6 +64,7 @@ struct rpcrdma_xprt;
  * @ep: endpoint whose PD it belongs to
  * @sgl: what is mapped
  * @nents: entries of @sgl in use; 0 when nothing is mapped
+ * @xid: of the Call that offers it, host order
  * @dir: direction of the mapping
  * @reg: the REG_MR
  * @inv: the LOCAL_INV
@@ -75,6 +76,7 @@ struct rpcrdma_mr {
 	struct rpcrdma_ep *ep;
 	struct scatterlist *sgl;
 	unsigned int nents;
+	u32 xid;
 	enum dma_data_direction dir;
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;
@@ -308,10 +310,11 @@ struct rpcrdma_mr_cursor;
 void rpcrdma_mrs_init(struct rpcrdma_xprt *rx);
 int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
 void rpcrdma_mrs_release(struct rpcrdma_xprt *rx);
-bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey);
+bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey, u32 xid);
 int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct rpcrdma_mr_cursor *cur,
 		    struct list_head *mrs, bool remote_write);
 void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs);
+void rpcrdma_mrs_return(struct rpcrdma_xprt *rx, struct list_head *mrs);
 bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
 			  u32 rkey);
 int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
