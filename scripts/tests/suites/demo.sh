@@ -39,10 +39,13 @@ demo_listener() {
 demo_copy() {
 	local t0 t1 size
 	size=$(stat -c %s "$1")
-	t0=$(date +%s%N)
+	t0=$EPOCHREALTIME
 	dd if="$1" of="$2" bs=1M conv=fsync status=none
-	t1=$(date +%s%N)
-	awk -v s="$size" -v t="$((t1 - t0))" 'BEGIN { printf "%.0f MiB in %.2f s: %.1f MiB/s", s / 1048576, t / 1e9, s / 1048576 / (t / 1e9) }'
+	t1=$EPOCHREALTIME
+	awk -v s="$size" -v t0="$t0" -v t1="$t1" 'BEGIN {
+		s /= 1048576
+		printf "%.0f MiB in %.2f s: %.1f MiB/s (an emulated machine)", s, t1 - t0, s / (t1 - t0)
+	}'
 }
 demo_sum() { sha256sum "$1" | cut -c1-64; }
 
