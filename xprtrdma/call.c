@@ -481,9 +481,7 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst)
 	if (!xprt_connected(xprt))
 		return -ENOTCONN;
 	rc = -ENOTCONN;
-	/* Pairs with rpcrdma_send_done() */
-	if (unlikely(rpcrdma_req_on_wire(req) ||
-		     smp_load_acquire(&req->sending)))
+	if (unlikely(rpcrdma_req_on_wire(req) || rpcrdma_req_sending(req)))
 		goto out_disconnect;
 	if (!xprt_request_get_cong(xprt, rqst))
 		return -EBADSLT;

@@ -559,7 +559,7 @@ static struct rpcrdma_ep *rpcrdma_fence_post(struct rpcrdma_xprt *rx,
 static bool rpcrdma_fenced(struct rpcrdma_req *req)
 {
 	return list_empty_careful(&req->mrs) &&
-	       !smp_load_acquire(&req->sending); /* rpcrdma_send_done() */
+	       !rpcrdma_req_sending(req);
 }
 
 /**

@@ -324,9 +324,8 @@ void xprt_rdma_buf_free(struct rpc_task *task)
 {
 	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
 
-	/* Pairs with rpcrdma_send_done() */
 	if (unlikely(!list_empty(&req->mrs) || rpcrdma_req_on_wire(req) ||
-		     smp_load_acquire(&req->sending)))
+		     rpcrdma_req_sending(req)))
 		rpcrdma_req_fence(req);
 }
 

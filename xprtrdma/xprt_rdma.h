@@ -259,6 +259,20 @@ static inline struct rpcrdma_req *to_rpcrdma_req(struct rpc_rqst *rqst)
 	return container_of(rqst, struct rpcrdma_req, rqst);
 }
 
+/**
+ * rpcrdma_req_sending - may our device still read memory of the Upper Layer's?
+ * @req: request
+ *
+ * Context: any.
+ *
+ * Return: false once its Send is complete and unmapped.
+ */
+static inline bool rpcrdma_req_sending(const struct rpcrdma_req *req)
+{
+	/* Pairs with rpcrdma_send_done() */
+	return smp_load_acquire(&req->sending);
+}
+
 /* sysctl.c */
 extern unsigned int xprt_rdma_slots;
 extern unsigned int xprt_rdma_inline_read;
