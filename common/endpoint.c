@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Life of a connection: how it is set up, and the one teardown.
+ * The resources of a connection: how they are set up, and the one teardown.
  */
 
-#include <linux/module.h>
 #include <linux/slab.h>
-#include <rdma/ib_cm.h>
 
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
-
-/* Milliseconds for address and route resolution, each */
-#define RPCRDMA_RESOLVE_TIMEOUT	5000
-/* How long a Connect Request may go unanswered */
-#define RPCRDMA_CONNECT_TIMEOUT	(20 * HZ)
-
-/* Retries of the transport layer below us, both in the range of 0..7 */
-#define RPCRDMA_RETRY_COUNT	6
-/*
- * A peer that keeps within its credits always finds a Receive; a few retries
- * forgive one that is slow to post, and bound the wait for one that never does.
- */
-#define RPCRDMA_RNR_RETRY_COUNT	6
 
 /*
  * One rdma_rw context per segment of a chunk. Where rdma_rw needs MRs it takes
@@ -249,7 +234,13 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	return ep;
 }
 
-static void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep)
+/**
+ * rpcrdma_ep_read_limits - learn what the endpoint's device can do
+ * @ep: endpoint whose device is known
+ *
+ * Context: any.
+ */
+void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep)
 {
 	const struct ib_device_attr *attrs = &ep->device->attrs;
 	struct rpcrdma_device_limits *l = &ep->limits;
@@ -327,8 +318,16 @@ static int rpcrdma_ep_create_cqs(struct rpcrdma_ep *ep)
 	return 0;
 }
 
-/* Everything between a bound CM id and the handshake. Caller: setup_lock */
-static int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
+/**
+ * rpcrdma_ep_set_up - everything between a bound CM id and the handshake
+ * @ep: endpoint that is attached to its device
+ *
+ * Context: process, may sleep; the caller holds setup_lock. After an error the
+ * caller fails the endpoint, and the teardown undoes what was done.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
 {
 	int rc;
 
@@ -354,296 +353,4 @@ static int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
 			return rc;
 	}
 	return rpcrdma_recvq_open(ep);
-}
-
-static void rpcrdma_ep_read_private(struct rpcrdma_ep *ep,
-				    const struct rdma_conn_param *param)
-{
-	rpcrdma_cm_private_decode(&ep->peer, param->private_data,
-				  param->private_data_len);
-	rpcrdma_cm_private_combine(&ep->prop, &ep->local, &ep->peer);
-}
-
-/* RFC 8797, section 4 */
-static void rpcrdma_ep_set_private(struct rpcrdma_ep *ep,
-				   struct rdma_conn_param *param,
-				   u8 buf[RPCRDMA_CMP_LEN])
-{
-	param->private_data = buf;
-	param->private_data_len =
-		rpcrdma_cm_private_encode(buf, RPCRDMA_CMP_LEN, &ep->local);
-}
-
-static void rpcrdma_ep_established(struct rpcrdma_ep *ep,
-				   const struct rdma_cm_event *event)
-{
-	if (!ep->responder)
-		rpcrdma_ep_read_private(ep, &event->param.conn);
-	ep->created = jiffies;
-	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_LIVE))
-		return;
-	rpcrdma_sendq_open(ep);
-	if (ep->ops->established)
-		ep->ops->established(ep);
-	complete(&ep->cm_done);
-}
-
-static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
-{
-	const char *reason = rdma_reject_msg(ep->id, status);
-
-	/* The CM's own words for the commonest cause tell a user nothing */
-	if (rdma_protocol_ib(ep->id->device, ep->id->port_num) ||
-	    rdma_protocol_roce(ep->id->device, ep->id->port_num)) {
-		if (status == IB_CM_REJ_INVALID_SERVICE_ID)
-			reason = "nobody listens on this port";
-		else if (status == IB_CM_REJ_CONSUMER_DEFINED)
-			reason = "the peer refuses the connection";
-	}
-	rpcrdma_ep_fail_reason(ep, -ECONNREFUSED, reason);
-}
-
-/*
- * Never asks the CM to destroy the id: the teardown does. The endpoint is
- * there as long as the id is.
- */
-static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
-			       struct rdma_cm_event *event)
-{
-	struct rpcrdma_ep *ep = id->context;
-
-	trace_rpcrdma_cm_event(ep, event->event, event->status);
-	switch (event->event) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		complete(&ep->cm_done);
-		break;
-	case RDMA_CM_EVENT_ESTABLISHED:
-		rpcrdma_ep_established(ep, event);
-		break;
-	case RDMA_CM_EVENT_ADDR_ERROR:
-		rpcrdma_ep_fail_reason(ep, -EHOSTUNREACH,
-				       "no RDMA device or neighbour leads to this address");
-		break;
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-		rpcrdma_ep_fail_reason(ep, -EHOSTUNREACH,
-				       "no route to this address");
-		break;
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-		rpcrdma_ep_fail_reason(ep, -ENOTCONN,
-				       "the connection handshake failed");
-		break;
-	case RDMA_CM_EVENT_UNREACHABLE:
-		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-				       "the peer does not answer");
-		break;
-	case RDMA_CM_EVENT_REJECTED:
-		rpcrdma_ep_rejected(ep, event->status);
-		break;
-	case RDMA_CM_EVENT_DISCONNECTED:
-		rpcrdma_ep_fail(ep, -ECONNRESET);
-		break;
-	case RDMA_CM_EVENT_ADDR_CHANGE:
-		rpcrdma_ep_fail_reason(ep, -ENETUNREACH,
-				       "the local address moved to another device");
-		break;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		rpcrdma_ep_fail_reason(ep, -ENODEV, "the device is removed");
-		break;
-	default:
-		break;
-	}
-	return 0;
-}
-
-/* Waits for the next step of the handshake; the failure funnel wakes us too */
-static int rpcrdma_ep_wait_step(struct rpcrdma_ep *ep, unsigned long timeout)
-{
-	if (!wait_for_completion_timeout(&ep->cm_done, timeout))
-		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-				       "the peer does not answer");
-	if (READ_ONCE(ep->state) >= RPCRDMA_EP_CLOSING)
-		return ep->error ? : -ENOTCONN;
-	return 0;
-}
-
-static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
-			      const struct sockaddr *dst)
-{
-	unsigned long timeout = msecs_to_jiffies(RPCRDMA_RESOLVE_TIMEOUT) + HZ;
-	struct rdma_cm_id *id;
-	int rc;
-
-	id = rdma_create_id(ep->net, rpcrdma_ep_cm_event, ep, RDMA_PS_TCP,
-			    IB_QPT_RC);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	ep->id = id;
-	rc = rdma_resolve_addr(id, (struct sockaddr *)src,
-			       (struct sockaddr *)dst, RPCRDMA_RESOLVE_TIMEOUT);
-	if (rc)
-		return rc;
-	rc = rpcrdma_ep_wait_step(ep, timeout);
-	if (rc)
-		return rc;
-	rc = rpcrdma_device_attach(ep, id->device);
-	if (rc)
-		return rc;
-	rpcrdma_format_addr(ep->local_name, sizeof(ep->local_name),
-			    (struct sockaddr *)&id->route.addr.src_addr);
-	rc = rdma_resolve_route(id, RPCRDMA_RESOLVE_TIMEOUT);
-	if (rc)
-		return rc;
-	return rpcrdma_ep_wait_step(ep, timeout);
-}
-
-static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
-{
-	u8 private[RPCRDMA_CMP_LEN];
-	struct rdma_conn_param param = {
-		/* The peer reads from us, never we from it */
-		.responder_resources	= min_t(u32, ep->limits.max_rd_atom, U8_MAX),
-		.initiator_depth	= 0,
-		.retry_count		= RPCRDMA_RETRY_COUNT,
-		.rnr_retry_count	= RPCRDMA_RNR_RETRY_COUNT,
-	};
-	int rc;
-
-	rpcrdma_ep_set_private(ep, &param, private);
-	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_CONNECTING))
-		return ep->error ? : -ENOTCONN;
-	rc = rdma_connect(ep->id, &param);
-	if (rc)
-		return rc;
-	return rpcrdma_ep_wait_step(ep, RPCRDMA_CONNECT_TIMEOUT);
-}
-
-/**
- * rpcrdma_ep_connect - connect to a Responder
- * @ep: new Requester endpoint
- * @src: local address to use, or NULL
- * @dst: the peer's address and port
- *
- * Context: process, sleeps; bounded by the timeouts of each step. On error the
- * teardown is under way: wait for it with rpcrdma_ep_wait_dead().
- *
- * Return: 0 when LIVE; -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH, -ENODEV, or
- * another negative errno.
- */
-int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,
-		       const struct sockaddr *dst)
-{
-	int rc = -ENOTCONN;
-
-	mutex_lock(&ep->setup_lock);
-	rpcrdma_format_addr(ep->peer_name, sizeof(ep->peer_name), dst);
-	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_RESOLVING))
-		goto out;
-	rpcrdma_status_add_ep(ep);
-	rc = rpcrdma_ep_resolve(ep, src, dst);
-	if (rc)
-		goto out;
-	rpcrdma_ep_read_limits(ep);
-	rc = rpcrdma_ep_set_up(ep);
-	if (rc)
-		goto out;
-	rc = rpcrdma_ep_shake_hands(ep);
-out:
-	if (rc)
-		rpcrdma_ep_fail_reason(ep, rc, rc == -ENODEV ?
-				       "no RDMA device leads to this address" :
-				       "setting up the connection failed");
-	mutex_unlock(&ep->setup_lock);
-	return rc;
-}
-
-/**
- * rpcrdma_ep_adopt - make a Connect Request's id an endpoint's own
- * @ep: new Responder endpoint
- * @id: the new id
- * @event: RDMA_CM_EVENT_CONNECT_REQUEST
- *
- * Context: the listener's CM handler, which must return 0 after success: from
- * then on only the teardown destroys @id. On failure @id stays the CM's, no
- * callback of @ep will come, and the caller drops its reference.
- *
- * Return: 0, or -ENODEV when the device is being removed.
- */
-int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
-		     const struct rdma_cm_event *event)
-{
-	const struct rdma_conn_param *param = &event->param.conn;
-	int rc;
-
-	ep->device = id->device;
-	rpcrdma_format_addr(ep->peer_name, sizeof(ep->peer_name),
-			    (struct sockaddr *)&id->route.addr.dst_addr);
-	rpcrdma_format_addr(ep->local_name, sizeof(ep->local_name),
-			    (struct sockaddr *)&id->route.addr.src_addr);
-	rpcrdma_ep_read_limits(ep);
-	rpcrdma_ep_read_private(ep, param);
-	/* The CM gives it from our point of view: what the peer can respond to
-	 * is what we may initiate.
-	 */
-	ep->initiator_depth = min_t(u32, param->initiator_depth,
-				    ep->limits.max_init_rd_atom);
-	ep->id = id;
-	id->context = ep;
-	id->event_handler = rpcrdma_ep_cm_event;
-	rpcrdma_status_add_ep(ep);
-	rpcrdma_ep_change_state(ep, RPCRDMA_EP_CONNECTING);
-	/* Last: a removal may tear it down from here on. Its destruction of
-	 * the id waits for the CM handler that we are in.
-	 */
-	rc = rpcrdma_device_attach(ep, id->device);
-	if (rc) {
-		rpcrdma_status_del_ep(ep);
-		ep->id = NULL;
-		ep->device = NULL;
-		/* What the teardown would have dropped */
-		put_net(ep->net);
-		rpcrdma_ep_put(ep);
-	}
-	return rc;
-}
-
-/**
- * rpcrdma_ep_accept - answer the Connect Request of an adopted endpoint
- * @ep: endpoint
- *
- * Messages may arrive, and replies be posted, before the connection is LIVE:
- * the peer's first message may overtake the last step of the handshake.
- *
- * Context: process, may sleep, but not for the peer. On error the teardown is
- * under way and will call rpcrdma_ep_ops.dead.
- *
- * Return: 0 or a negative errno.
- */
-int rpcrdma_ep_accept(struct rpcrdma_ep *ep)
-{
-	u8 private[RPCRDMA_CMP_LEN];
-	struct rdma_conn_param param = {
-		.responder_resources	= 0,
-		.initiator_depth	= ep->initiator_depth,
-		.retry_count		= RPCRDMA_RETRY_COUNT,
-		.rnr_retry_count	= RPCRDMA_RNR_RETRY_COUNT,
-	};
-	int rc = -ENOTCONN;
-
-	mutex_lock(&ep->setup_lock);
-	if (READ_ONCE(ep->state) != RPCRDMA_EP_CONNECTING)
-		goto out;
-	rc = rpcrdma_ep_set_up(ep);
-	if (rc)
-		goto out;
-	rpcrdma_ep_set_private(ep, &param, private);
-	rpcrdma_sendq_open(ep);
-	rdma_lock_handler(ep->id);
-	rc = rdma_accept(ep->id, &param);
-	rdma_unlock_handler(ep->id);
-out:
-	if (rc)
-		rpcrdma_ep_fail_reason(ep, rc, "accepting the connection failed");
-	mutex_unlock(&ep->setup_lock);
-	return rc;
 }

@@ -404,16 +404,20 @@ void rpcrdma_queue_work(struct work_struct *work);
 int rpcrdma_state_init(void);
 void rpcrdma_state_exit(void);
 
-/* endpoint.c: life of a connection */
+/* endpoint.c: the resources of a connection */
 struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr);
 struct rpcrdma_ep *rpcrdma_ep_get(struct rpcrdma_ep *ep);
 void rpcrdma_ep_put(struct rpcrdma_ep *ep);
+void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep);
+int rpcrdma_ep_set_up(struct rpcrdma_ep *ep);
+void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep);
+
+/* cm.c: the handshake */
 int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,
 		       const struct sockaddr *dst);
 int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 		     const struct rdma_cm_event *event);
 int rpcrdma_ep_accept(struct rpcrdma_ep *ep);
-void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep);
 
 /**
  * rpcrdma_ep_live - may messages be exchanged?
