@@ -168,6 +168,9 @@ static void check_frame(const u8 *data, u32 size,
 	}
 }
 
+/* XID and message type: what every RPC message has */
+#define RPC_LEAST	8
+
 /* A header as drawn from the input */
 struct recipe {
 	u32 xid;
@@ -197,15 +200,15 @@ static void draw_reads(struct draw *draw, struct recipe *r, bool nomsg)
 	u32 chunks = draw_u8(draw) % 4, segs, position = 0, used = 0, gap, len;
 
 	if (nomsg) {
-		draw_segment(draw, &r->read[0], 4);
+		draw_segment(draw, &r->read[0], RPC_LEAST);
 		r->position[0] = 0;
 		r->read_segs = 1;
 		r->base = r->read[0].length;
 	}
 	while (chunks--) {
 		gap = draw_u8(draw) % 16 * 4;
-		if (!position && !gap)
-			gap = 4;
+		if (!position && gap < RPC_LEAST)
+			gap = RPC_LEAST;
 		if (used + gap > r->base)
 			return;
 		used += gap;
@@ -226,7 +229,7 @@ static void draw_recipe(struct draw *draw, struct recipe *r, bool nomsg)
 	memset(r, 0, sizeof(*r));
 	r->xid = draw_u32(draw);
 	r->credits = draw_u32(draw);
-	r->base = 4 + draw_u8(draw);
+	r->base = RPC_LEAST + draw_u8(draw);
 	draw_reads(draw, r, nomsg);
 	r->write_chunks = draw_u8(draw) % 5;
 	for (i = 0; i < r->write_chunks; i++) {
