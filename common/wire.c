@@ -13,11 +13,7 @@
 
 /* msg_type of an RPC message, RFC 5531, section 9 */
 #define AT_RPC_TYPE	4U
-
-/*
- * XID and message type. Linux 6.1's server takes them out of the first buffer
- * without a look at its length.
- */
+/* XID and type: Linux 6.1's server takes both without a look at the length */
 #define RPC_MIN_LEN	(AT_RPC_TYPE + RPCRDMA_WORD)
 #define RPC_TYPE_CALL	0U
 #define RPC_TYPE_REPLY	1U
