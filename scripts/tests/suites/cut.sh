@@ -25,9 +25,8 @@ cut_by_sysfs() {
 	done
 }
 none_live() { [ "$(live_connections)" = 0 ]; }
-# 6.1's rxe registers memory a second time when it retransmits, fails at that,
-# and then tells nobody, with the stock module as well: the RPC timeout (timeo
-# below) is what ends the connection then.
+# On 6.1 the connection may look alive for long, with the stock module as well
+# (Documentation/testing.rst): the RPC timeout (timeo below) ends it then.
 cut_by_loss() {
 	wire_down
 	wait_for 90 none_live
