@@ -49,8 +49,6 @@ static void rpcrdma_ep_established(struct rpcrdma_ep *ep,
 	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_LIVE))
 		return;
 	rpcrdma_sendq_open(ep);
-	if (ep->ops->established)
-		ep->ops->established(ep);
 	complete(&ep->cm_done);
 }
 

@@ -334,31 +334,3 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
 	spin_unlock_bh(&sq->lock);
 	return rc;
 }
-
-/**
- * rpcrdma_sendq_cancel - take back a chain that still waits for slots
- * @ep: endpoint
- * @chain: chain given to rpcrdma_sendq_post()
- *
- * Context: process or softirq; does not sleep.
- *
- * Return: true when it was waiting and is the caller's again; its @done will
- * not be called.
- */
-bool rpcrdma_sendq_cancel(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
-{
-	struct rpcrdma_sendq *sq = &ep->sendq;
-	struct rpcrdma_chain *pos;
-	bool found = false;
-
-	spin_lock_bh(&sq->lock);
-	list_for_each_entry(pos, &sq->waiting, list) {
-		if (pos == chain) {
-			list_del_init(&chain->list);
-			found = true;
-			break;
-		}
-	}
-	spin_unlock_bh(&sq->lock);
-	return found;
-}

@@ -60,8 +60,6 @@ enum rpcrdma_ep_state {
  * @setup: (optional) the QP exists, nothing is connected yet; the side may
  *	allocate what hangs on it. Process context, may sleep. An error fails
  *	the connection.
- * @established: (optional) the connection is LIVE. CM handler context: may
- *	sleep, must not wait for another CM event of this id
  * @received: a message arrived; the side owns @recv until it calls
  *	rpcrdma_recv_put(). Context: that of the Receive CQ
  *	(rpcrdma_ep_attr.recv_poll)
@@ -80,7 +78,6 @@ enum rpcrdma_ep_state {
 struct rpcrdma_ep_ops {
 	const char *side;
 	int (*setup)(struct rpcrdma_ep *ep);
-	void (*established)(struct rpcrdma_ep *ep);
 	void (*received)(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 	void (*closing)(struct rpcrdma_ep *ep);
 	void (*release)(struct rpcrdma_ep *ep);
@@ -443,7 +440,6 @@ void rpcrdma_chain_init(struct rpcrdma_chain *chain,
 void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 			  struct ib_send_wr *first);
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
-bool rpcrdma_sendq_cancel(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
 
 /**
  * rpcrdma_sendq_max_chain - longest chain that can ever be posted

@@ -13,7 +13,6 @@
 
 /* rdma_vers */
 #define RPCRDMA_V1		1U
-#define RPCRDMA_V2		2U
 
 /* rdma_proc, RFC 8166, section 4.2 */
 enum rpcrdma_proc {
@@ -58,18 +57,12 @@ struct rpcrdma_segment {
  * @RPCRDMA_DROP: ignore it; the Receive goes back
  * @RPCRDMA_ANSWER_VERS: reply RDMA_ERROR, ERR_VERS
  * @RPCRDMA_ANSWER_CHUNK: reply RDMA_ERROR, ERR_CHUNK
- * @RPCRDMA_ANSWER_BAD_HEADER: version two: BAD_HEADER
- * @RPCRDMA_ANSWER_INVAL_OPTION: version two: INVAL_OPTION
- * @RPCRDMA_CLOSE: break the connection
  */
 enum rpcrdma_disposition {
 	RPCRDMA_ACCEPT,
 	RPCRDMA_DROP,
 	RPCRDMA_ANSWER_VERS,
 	RPCRDMA_ANSWER_CHUNK,
-	RPCRDMA_ANSWER_BAD_HEADER,
-	RPCRDMA_ANSWER_INVAL_OPTION,
-	RPCRDMA_CLOSE,
 };
 
 /**
