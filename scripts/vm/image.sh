@@ -33,16 +33,21 @@ guest_which() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
 # Hash of what an archive is made of: this file, and size and time of each input.
 image_key() {
 	{
-		cat "$SCRIPTS/vm/image.sh" "$SCRIPTS/vm/init" "$SCRIPTS"/vm/tools/*.c
+		cat "$SCRIPTS/vm/image.sh" "$SCRIPTS/vm/init" "$SCRIPTS"/vm/tools/*.c "$SCRIPTS"/peer/*.[ch]
 		stat -Lc '%n %s %Y' "$@"
 	} | sha256sum | cut -c1-16
 }
 
 # A program and the libraries it needs, at their own paths.
 image_add_program() {
-	local root=$1 file=$2 lib
+	local root=$1 file=$2
 	[ -e "$root$file" ] && return 0
 	install -D "$file" "$root$file"
+	image_add_libraries "$root" "$file"
+}
+
+image_add_libraries() {
+	local root=$1 file=$2 lib
 	while read -r lib; do
 		[ -e "$root$lib" ] || install -D "$lib" "$root$lib"
 	done < <(ldd "$file" 2>/dev/null | grep -oE '/[^ ]+' | sort -u)
@@ -115,6 +120,19 @@ image_helpers() {
 	done
 }
 
+# Peers on user-space verbs: each NAME is made of scripts/peer/NAME*.c and verbs.c.
+image_peers() {
+	local root=$1 name out sources
+	for name in peer proxy; do
+		out=$root/usr/bin/$name
+		sources=("$SCRIPTS/peer/$name"*.c)
+		[ -e "${sources[0]}" ] || continue
+		gcc -O2 -Wall -Wextra -o "$out" "${sources[@]}" "$SCRIPTS/peer/verbs.c" -lrdmacm -libverbs ||
+			die "cannot build $name"
+		image_add_libraries "$root" "$out"
+	done
+}
+
 image_tools_build() {
 	local out=$1 root program file
 	root=$(mktemp -d "$CACHE/image/.root.XXXXXX")
@@ -131,6 +149,7 @@ image_tools_build() {
 	done
 	image_links "$root"
 	image_helpers "$root"
+	image_peers "$root"
 	install -m 755 "$SCRIPTS/vm/init" "$root/init"
 	image_merge_usr "$root"
 	image_pack "$root" "$out"

@@ -1,0 +1,717 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * See verbs.h. A wr_id has the kind of a work request in its upper half and the
+ * caller's cookie, or the number of a Receive, in its lower one; that of a Send
+ * also has the number of its buffer.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "verbs.h"
+
+enum { WR_RECV = 1, WR_SEND, WR_OTHER };
+
+#define WR_ID(kind, slot, cookie) \
+	((uint64_t)(kind) << 56 | (uint64_t)(slot) << 32 | (uint32_t)(cookie))
+#define WR_KIND(id)	((id) >> 56)
+#define WR_SLOT(id)	((uint32_t)((id) >> 32) & 0xffffff)
+
+static char why[256];
+
+const char *vb_why(void)
+{
+	return why;
+}
+
+static int __attribute__((format(printf, 1, 2))) fail(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+static int fail_errno(const char *what)
+{
+	return fail("%s: %s", what, strerror(errno));
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+static int ms_left(int64_t end)
+{
+	int64_t left = end - now_ms();
+
+	return left > 0 ? left : 0;
+}
+
+/* ---- memory ---- */
+
+struct ibv_pd *vb_pd(void)
+{
+	static struct ibv_pd *pd;
+	struct ibv_context **devices;
+	int n;
+
+	if (pd)
+		return pd;
+	/* librdmacm's own contexts: a CM id's verbs is one of them */
+	devices = rdma_get_devices(&n);
+	if (!devices || !n) {
+		fail("no RDMA device");
+		return NULL;
+	}
+	pd = ibv_alloc_pd(devices[0]);
+	if (!pd)
+		fail_errno("ibv_alloc_pd");
+	rdma_free_devices(devices);
+	return pd;
+}
+
+struct vb_mr *vb_alloc(size_t len, int access)
+{
+	struct vb_mr *m = calloc(1, sizeof(*m));
+
+	if (!m || !vb_pd())
+		goto out;
+	m->len = len;
+	m->addr = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (m->addr == MAP_FAILED) {
+		fail_errno("mmap");
+		goto out;
+	}
+	m->mr = ibv_reg_mr(vb_pd(), m->addr, len, access | IBV_ACCESS_LOCAL_WRITE);
+	if (m->mr)
+		return m;
+	fail_errno("ibv_reg_mr");
+	munmap(m->addr, len ? len : 1);
+out:
+	free(m);
+	return NULL;
+}
+
+void vb_dealloc(struct vb_mr *m)
+{
+	if (!m)
+		return;
+	ibv_dereg_mr(m->mr);
+	munmap(m->addr, m->len ? m->len : 1);
+	free(m);
+}
+
+/* ---- connection management ---- */
+
+/* Waits for the next CM event; the caller acks it. NULL: none came */
+static struct rdma_cm_event *cm_wait(struct rdma_event_channel *ch, int ms)
+{
+	struct pollfd fd = { .fd = ch->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+
+	if (poll(&fd, 1, ms) <= 0) {
+		fail("no CM event in %d ms", ms);
+		return NULL;
+	}
+	if (rdma_get_cm_event(ch, &event)) {
+		fail_errno("rdma_get_cm_event");
+		return NULL;
+	}
+	return event;
+}
+
+static void take_private(struct vb_conn *c, const struct rdma_cm_event *event)
+{
+	c->peer_priv_len = event->param.conn.private_data_len;
+	if (c->peer_priv_len)
+		memcpy(c->peer_priv, event->param.conn.private_data,
+		       c->peer_priv_len);
+}
+
+static int cm_expect(struct vb_conn *c, enum rdma_cm_event_type want, int ms)
+{
+	struct rdma_cm_event *event = cm_wait(c->events, ms);
+	int rc = 0;
+
+	if (!event)
+		return -1;
+	if (event->event != want)
+		rc = fail("%s, status %d", rdma_event_str(event->event),
+			  event->status);
+	take_private(c, event);
+	rdma_ack_cm_event(event);
+	return rc;
+}
+
+static struct vb_conn *conn_new(void)
+{
+	struct vb_conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->events = rdma_create_event_channel();
+	if (c->events)
+		return c;
+	fail_errno("rdma_create_event_channel");
+	free(c);
+	return NULL;
+}
+
+static int conn_cq(struct vb_conn *c)
+{
+	int depth = c->attr.recvs + c->attr.sends + 16;
+
+	c->comps = ibv_create_comp_channel(c->id->verbs);
+	if (!c->comps)
+		return fail_errno("ibv_create_comp_channel");
+	c->cq = ibv_create_cq(c->id->verbs, depth, NULL, c->comps, 0);
+	if (!c->cq)
+		return fail_errno("ibv_create_cq");
+	if (ibv_req_notify_cq(c->cq, 0))
+		return fail_errno("ibv_req_notify_cq");
+	return 0;
+}
+
+static int conn_qp(struct vb_conn *c)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = c->cq,
+		.recv_cq = c->cq,
+		.cap = {
+			.max_send_wr = c->attr.sends,
+			.max_recv_wr = c->attr.recvs ? c->attr.recvs : 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+
+	if (rdma_create_qp(c->id, vb_pd(), &attr))
+		return fail_errno("rdma_create_qp");
+	c->qp = c->id->qp;
+	return 0;
+}
+
+static int conn_setup(struct vb_conn *c, const struct vb_attr *attr)
+{
+	c->attr = *attr;
+	if (conn_cq(c) || conn_qp(c))
+		return -1;
+	c->send_busy = calloc(attr->sends, 1);
+	c->recv_busy = calloc(attr->recvs + 1, 1);
+	c->send_mem = vb_alloc((size_t)attr->sends * attr->send_size, 0);
+	if (!c->send_busy || !c->recv_busy || !c->send_mem)
+		return -1;
+	if (!attr->recvs)
+		return 0;
+	c->recv_mem = vb_alloc((size_t)attr->recvs * attr->recv_size, 0);
+	if (!c->recv_mem)
+		return -1;
+	return vb_post_recvs(c, attr->recvs - attr->hold);
+}
+
+static struct rdma_conn_param conn_param(const struct vb_attr *attr)
+{
+	return (struct rdma_conn_param){
+		.private_data		= attr->priv_len ? attr->priv : NULL,
+		.private_data_len	= attr->priv_len,
+		.responder_resources	= attr->responder_resources,
+		.initiator_depth	= attr->initiator_depth,
+		.retry_count		= attr->retry,
+		.rnr_retry_count	= attr->rnr_retry,
+	};
+}
+
+static int resolve(struct vb_conn *c, const char *addr, int port, int ms)
+{
+	struct addrinfo *ai = NULL, hints = {
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+	};
+	int64_t end = now_ms() + ms;
+	char service[8];
+	int rc = -1;
+
+	snprintf(service, sizeof(service), "%d", port);
+	if (getaddrinfo(addr, service, &hints, &ai))
+		return fail("bad address %s", addr);
+	if (rdma_create_id(c->events, &c->id, c, RDMA_PS_TCP))
+		fail_errno("rdma_create_id");
+	else if (rdma_resolve_addr(c->id, NULL, ai->ai_addr, ms))
+		fail_errno("rdma_resolve_addr");
+	else if (cm_expect(c, RDMA_CM_EVENT_ADDR_RESOLVED, ms_left(end)))
+		;
+	else if (rdma_resolve_route(c->id, ms))
+		fail_errno("rdma_resolve_route");
+	else
+		rc = cm_expect(c, RDMA_CM_EVENT_ROUTE_RESOLVED, ms_left(end));
+	freeaddrinfo(ai);
+	return rc;
+}
+
+struct vb_conn *vb_connect_start(const char *addr, int port,
+				 const struct vb_attr *attr, int ms)
+{
+	struct rdma_conn_param param = conn_param(attr);
+	struct vb_conn *c;
+
+	if (!vb_pd())
+		return NULL;
+	c = conn_new();
+	if (!c)
+		return NULL;
+	if (!resolve(c, addr, port, ms) && !conn_setup(c, attr)) {
+		if (!rdma_connect(c->id, &param))
+			return c;
+		fail_errno("rdma_connect");
+	}
+	vb_free(c);
+	return NULL;
+}
+
+int vb_connect_finish(struct vb_conn *c, int ms)
+{
+	if (cm_expect(c, RDMA_CM_EVENT_ESTABLISHED, ms))
+		return -1;
+	c->up = 1;
+	return 0;
+}
+
+struct vb_conn *vb_connect(const char *addr, int port,
+			   const struct vb_attr *attr, int ms)
+{
+	int64_t end = now_ms() + ms;
+	struct vb_conn *c = vb_connect_start(addr, port, attr, ms);
+
+	if (c && vb_connect_finish(c, ms_left(end))) {
+		vb_free(c);
+		c = NULL;
+	}
+	return c;
+}
+
+struct vb_listener *vb_listen(const char *addr, int port)
+{
+	struct sockaddr_in sin = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+	};
+	struct vb_listener *l = calloc(1, sizeof(*l));
+
+	if (!l || !vb_pd())
+		return NULL;
+	if (inet_pton(AF_INET, addr, &sin.sin_addr) != 1) {
+		fail("bad address %s", addr);
+		goto out;
+	}
+	l->events = rdma_create_event_channel();
+	if (!l->events || rdma_create_id(l->events, &l->id, l, RDMA_PS_TCP))
+		fail_errno("rdma_create_id");
+	else if (rdma_bind_addr(l->id, (struct sockaddr *)&sin))
+		fail_errno("rdma_bind_addr");
+	else if (rdma_listen(l->id, 64))
+		fail_errno("rdma_listen");
+	else
+		return l;
+out:
+	vb_unlisten(l);
+	return NULL;
+}
+
+void vb_unlisten(struct vb_listener *l)
+{
+	if (!l)
+		return;
+	if (l->id)
+		rdma_destroy_id(l->id);
+	if (l->events)
+		rdma_destroy_event_channel(l->events);
+	free(l);
+}
+
+struct vb_conn *vb_next_request(struct vb_listener *l, int ms)
+{
+	struct rdma_cm_event *event = cm_wait(l->events, ms);
+	enum rdma_cm_event_type what;
+	struct rdma_cm_id *id;
+	struct vb_conn *c;
+
+	if (!event)
+		return NULL;
+	c = conn_new();
+	what = event->event;
+	id = event->id;
+	if (c && what == RDMA_CM_EVENT_CONNECT_REQUEST)
+		take_private(c, event);
+	rdma_ack_cm_event(event);
+	if (!c)
+		return NULL;
+	if (what != RDMA_CM_EVENT_CONNECT_REQUEST) {
+		fail("%s at a listener", rdma_event_str(what));
+		vb_free(c);
+		return NULL;
+	}
+	c->id = id;
+	id->context = c;
+	if (!rdma_migrate_id(id, c->events))
+		return c;
+	fail_errno("rdma_migrate_id");
+	vb_free(c);
+	return NULL;
+}
+
+int vb_accept(struct vb_conn *c, const struct vb_attr *attr)
+{
+	struct rdma_conn_param param = conn_param(attr);
+
+	if (conn_setup(c, attr))
+		return -1;
+	if (rdma_accept(c->id, &param))
+		return fail_errno("rdma_accept");
+	return 0;
+}
+
+int vb_reject(struct vb_conn *c, const void *priv, uint8_t len)
+{
+	if (rdma_reject(c->id, priv, len))
+		return fail_errno("rdma_reject");
+	return 0;
+}
+
+int vb_kill(struct vb_conn *c)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (ibv_modify_qp(c->qp, &attr, IBV_QP_STATE))
+		return fail_errno("ibv_modify_qp");
+	return 0;
+}
+
+int vb_disconnect(struct vb_conn *c)
+{
+	if (rdma_disconnect(c->id))
+		return fail_errno("rdma_disconnect");
+	return 0;
+}
+
+void vb_free(struct vb_conn *c)
+{
+	if (!c)
+		return;
+	if (c->qp)
+		rdma_destroy_qp(c->id);
+	if (c->cq)
+		ibv_destroy_cq(c->cq);
+	if (c->comps)
+		ibv_destroy_comp_channel(c->comps);
+	if (c->id)
+		rdma_destroy_id(c->id);
+	if (c->events)
+		rdma_destroy_event_channel(c->events);
+	vb_dealloc(c->recv_mem);
+	vb_dealloc(c->send_mem);
+	free(c->send_busy);
+	free(c->recv_busy);
+	free(c);
+}
+
+/* ---- work requests ---- */
+
+static int post(struct vb_conn *c, struct ibv_send_wr *wr, const char *what)
+{
+	struct ibv_send_wr *bad;
+	int rc = ibv_post_send(c->qp, wr, &bad);
+
+	if (!rc)
+		return 0;
+	errno = rc;
+	return fail_errno(what);
+}
+
+static int free_slot(struct vb_conn *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->attr.sends; i++)
+		if (!c->send_busy[i])
+			return i;
+	return fail("all %u Sends are outstanding", c->attr.sends);
+}
+
+int vb_send(struct vb_conn *c, const void *data, uint32_t len, int with_inv,
+	    uint32_t inv_rkey, uint32_t cookie)
+{
+	int slot = free_slot(c);
+	struct ibv_sge sge = { .length = len };
+	struct ibv_send_wr wr = {
+		.opcode = with_inv ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	uint8_t *buf;
+
+	if (slot < 0)
+		return -1;
+	if (len > c->attr.send_size)
+		return fail("a Send of %u octets", len);
+	buf = c->send_mem->addr + (size_t)slot * c->attr.send_size;
+	memcpy(buf, data, len);
+	sge.addr = (uintptr_t)buf;
+	sge.lkey = c->send_mem->mr->lkey;
+	wr.wr_id = WR_ID(WR_SEND, slot, cookie);
+	wr.invalidate_rkey = inv_rkey;
+	if (post(c, &wr, "Send"))
+		return -1;
+	c->send_busy[slot] = 1;
+	return 0;
+}
+
+static int rdma_op(struct vb_conn *c, enum ibv_wr_opcode opcode,
+		   struct vb_mr *m, size_t offset, uint32_t len, uint32_t rkey,
+		   uint64_t raddr, uint32_t cookie)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)m->addr + offset,
+		.length = len,
+		.lkey = m->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = WR_ID(WR_OTHER, 0, cookie),
+		.opcode = opcode,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.wr.rdma = { .remote_addr = raddr, .rkey = rkey },
+	};
+
+	if (offset > m->len || len > m->len - offset)
+		return fail("%u octets at %zu of a region of %zu", len, offset, m->len);
+	return post(c, &wr, "RDMA operation");
+}
+
+int vb_write(struct vb_conn *c, struct vb_mr *m, size_t offset, uint32_t len,
+	     uint32_t rkey, uint64_t raddr, uint32_t cookie)
+{
+	return rdma_op(c, IBV_WR_RDMA_WRITE, m, offset, len, rkey, raddr, cookie);
+}
+
+int vb_read(struct vb_conn *c, struct vb_mr *m, size_t offset, uint32_t len,
+	    uint32_t rkey, uint64_t raddr, uint32_t cookie)
+{
+	return rdma_op(c, IBV_WR_RDMA_READ, m, offset, len, rkey, raddr, cookie);
+}
+
+struct ibv_mw *vb_window(struct vb_conn *c, struct vb_mr *m, size_t offset,
+			 size_t len, int access, uint32_t cookie)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(vb_pd(), IBV_MW_TYPE_2);
+	struct ibv_send_wr wr = {
+		.wr_id = WR_ID(WR_OTHER, 0, cookie),
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = {
+			.mw = mw,
+			.bind_info = {
+				.mr = m->mr,
+				.addr = (uintptr_t)m->addr + offset,
+				.length = len,
+				.mw_access_flags = access,
+			},
+		},
+	};
+
+	if (!mw) {
+		fail_errno("ibv_alloc_mw");
+		return NULL;
+	}
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	if (post(c, &wr, "Bind")) {
+		ibv_dealloc_mw(mw);
+		return NULL;
+	}
+	mw->rkey = wr.bind_mw.rkey;
+	return mw;
+}
+
+static int post_recv(struct vb_conn *c, uint32_t slot)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)c->recv_mem->addr + (size_t)slot * c->attr.recv_size,
+		.length = c->attr.recv_size,
+		.lkey = c->recv_mem->mr->lkey,
+	};
+	struct ibv_recv_wr *bad, wr = {
+		.wr_id = WR_ID(WR_RECV, slot, 0),
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	int rc = ibv_post_recv(c->qp, &wr, &bad);
+
+	if (rc) {
+		errno = rc;
+		return fail_errno("ibv_post_recv");
+	}
+	c->recv_busy[slot] = 1;
+	c->posted++;
+	return 0;
+}
+
+int vb_post_recvs(struct vb_conn *c, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; n && i < c->attr.recvs; i++) {
+		if (c->recv_busy[i])
+			continue;
+		if (post_recv(c, i))
+			return -1;
+		n--;
+	}
+	return n ? fail("%u Receive buffers too few", n) : 0;
+}
+
+void vb_recv_done(struct vb_conn *c, const struct vb_event *ev)
+{
+	c->recv_busy[ev->slot] = 0;
+	/* A queue pair that died takes none, and needs none */
+	if (c->attr.repost && !c->cm_down)
+		post_recv(c, ev->slot);
+}
+
+/* ---- events ---- */
+
+void vb_fds(struct vb_conn *c, struct pollfd fds[2])
+{
+	fds[0] = (struct pollfd){ .fd = c->comps->fd, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = c->events->fd, .events = POLLIN };
+}
+
+static void went_down(struct vb_conn *c, const char *how)
+{
+	if (!c->cm_down)
+		snprintf(c->why, sizeof(c->why), "%s", how);
+	c->cm_down = 1;
+	c->up = 0;
+}
+
+/* Return: whether there is an event for the caller */
+static int take_wc(struct vb_conn *c, const struct ibv_wc *wc,
+		   struct vb_event *ev)
+{
+	memset(ev, 0, sizeof(*ev));
+	if (wc->status != IBV_WC_SUCCESS)
+		went_down(c, ibv_wc_status_str(wc->status));
+	switch (WR_KIND(wc->wr_id)) {
+	case WR_RECV:
+		c->posted--;
+		if (wc->status != IBV_WC_SUCCESS) {
+			c->recv_busy[WR_SLOT(wc->wr_id)] = 0;
+			return 0;
+		}
+		ev->what = VB_RECV;
+		ev->slot = WR_SLOT(wc->wr_id);
+		ev->data = c->recv_mem->addr + (size_t)ev->slot * c->attr.recv_size;
+		ev->len = wc->byte_len;
+		ev->invalidated = !!(wc->wc_flags & IBV_WC_WITH_INV);
+		ev->inv_rkey = ev->invalidated ? wc->invalidated_rkey : 0;
+		return 1;
+	case WR_SEND:
+		c->send_busy[WR_SLOT(wc->wr_id)] = 0;
+		break;
+	}
+	ev->what = VB_DONE;
+	ev->cookie = wc->wr_id;
+	ev->status = wc->status;
+	return 1;
+}
+
+static int next_wc(struct vb_conn *c, struct vb_event *ev)
+{
+	struct ibv_wc wc;
+
+	while (c->cq && ibv_poll_cq(c->cq, 1, &wc) == 1)
+		if (take_wc(c, &wc, ev))
+			return 1;
+	return 0;
+}
+
+/* The one event that a caller needs of the CM is VB_UP */
+static int next_cm(struct vb_conn *c, struct vb_event *ev)
+{
+	struct pollfd fd = { .fd = c->events->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+	int up;
+
+	if (poll(&fd, 1, 0) <= 0)
+		return 0;
+	event = cm_wait(c->events, 0);
+	if (!event)
+		return 0;
+	up = event->event == RDMA_CM_EVENT_ESTABLISHED;
+	if (up)
+		c->up = 1;
+	else if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT)
+		went_down(c, rdma_event_str(event->event));
+	rdma_ack_cm_event(event);
+	if (up) {
+		memset(ev, 0, sizeof(*ev));
+		ev->what = VB_UP;
+	}
+	return up;
+}
+
+static int next_down(struct vb_conn *c, struct vb_event *ev)
+{
+	if (!c->cm_down || c->down_told)
+		return 0;
+	c->down_told = 1;
+	memset(ev, 0, sizeof(*ev));
+	ev->what = VB_DOWN;
+	ev->why = c->why;
+	return 1;
+}
+
+/* Takes the notification, asks for the next; what came meanwhile is polled */
+static void rearm(struct vb_conn *c)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (!ibv_get_cq_event(c->comps, &cq, &context)) {
+		ibv_ack_cq_events(cq, 1);
+		ibv_req_notify_cq(cq, 0);
+	}
+}
+
+int vb_next(struct vb_conn *c, int ms, struct vb_event *ev)
+{
+	int64_t end = now_ms() + ms;
+	struct pollfd fds[2];
+	int n;
+
+	for (;;) {
+		/* The CM first: what completed before is then seen before it */
+		if (next_cm(c, ev) || next_wc(c, ev) || next_down(c, ev))
+			return 1;
+		vb_fds(c, fds);
+		n = poll(fds, 2, ms_left(end));
+		if (n <= 0)
+			return 0;
+		if (fds[0].revents)
+			rearm(c);
+	}
+}
