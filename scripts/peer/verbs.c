@@ -5,18 +5,16 @@
  * also has the number of its buffer.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "verbs.h"
+#include "verbs_int.h"
 
 enum { WR_RECV = 1, WR_SEND, WR_OTHER };
 
@@ -32,7 +30,7 @@ const char *vb_why(void)
 	return why;
 }
 
-static int __attribute__((format(printf, 1, 2))) fail(const char *fmt, ...)
+int vb_fail(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -42,12 +40,12 @@ static int __attribute__((format(printf, 1, 2))) fail(const char *fmt, ...)
 	return -1;
 }
 
-static int fail_errno(const char *what)
+int vb_fail_errno(const char *what)
 {
-	return fail("%s: %s", what, strerror(errno));
+	return vb_fail("%s: %s", what, strerror(errno));
 }
 
-static int64_t now_ms(void)
+int64_t vb_now_ms(void)
 {
 	struct timespec ts;
 
@@ -55,9 +53,9 @@ static int64_t now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-static int ms_left(int64_t end)
+int vb_ms_left(int64_t end)
 {
-	int64_t left = end - now_ms();
+	int64_t left = end - vb_now_ms();
 
 	return left > 0 ? left : 0;
 }
@@ -75,12 +73,12 @@ struct ibv_pd *vb_pd(void)
 	/* librdmacm's own contexts: a CM id's verbs is one of them */
 	devices = rdma_get_devices(&n);
 	if (!devices || !n) {
-		fail("no RDMA device");
+		vb_fail("no RDMA device");
 		return NULL;
 	}
 	pd = ibv_alloc_pd(devices[0]);
 	if (!pd)
-		fail_errno("ibv_alloc_pd");
+		vb_fail_errno("ibv_alloc_pd");
 	rdma_free_devices(devices);
 	return pd;
 }
@@ -95,13 +93,13 @@ struct vb_mr *vb_alloc(size_t len, int access)
 	m->addr = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (m->addr == MAP_FAILED) {
-		fail_errno("mmap");
+		vb_fail_errno("mmap");
 		goto out;
 	}
 	m->mr = ibv_reg_mr(vb_pd(), m->addr, len, access | IBV_ACCESS_LOCAL_WRITE);
 	if (m->mr)
 		return m;
-	fail_errno("ibv_reg_mr");
+	vb_fail_errno("ibv_reg_mr");
 	munmap(m->addr, len ? len : 1);
 out:
 	free(m);
@@ -117,320 +115,6 @@ void vb_dealloc(struct vb_mr *m)
 	free(m);
 }
 
-/* ---- connection management ---- */
-
-/* Waits for the next CM event; the caller acks it. NULL: none came */
-static struct rdma_cm_event *cm_wait(struct rdma_event_channel *ch, int ms)
-{
-	struct pollfd fd = { .fd = ch->fd, .events = POLLIN };
-	struct rdma_cm_event *event;
-
-	if (poll(&fd, 1, ms) <= 0) {
-		fail("no CM event in %d ms", ms);
-		return NULL;
-	}
-	if (rdma_get_cm_event(ch, &event)) {
-		fail_errno("rdma_get_cm_event");
-		return NULL;
-	}
-	return event;
-}
-
-static void take_private(struct vb_conn *c, const struct rdma_cm_event *event)
-{
-	c->peer_priv_len = event->param.conn.private_data_len;
-	if (c->peer_priv_len)
-		memcpy(c->peer_priv, event->param.conn.private_data,
-		       c->peer_priv_len);
-}
-
-static int cm_expect(struct vb_conn *c, enum rdma_cm_event_type want, int ms)
-{
-	struct rdma_cm_event *event = cm_wait(c->events, ms);
-	int rc = 0;
-
-	if (!event)
-		return -1;
-	if (event->event != want)
-		rc = fail("%s, status %d", rdma_event_str(event->event),
-			  event->status);
-	take_private(c, event);
-	rdma_ack_cm_event(event);
-	return rc;
-}
-
-static struct vb_conn *conn_new(void)
-{
-	struct vb_conn *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return NULL;
-	c->events = rdma_create_event_channel();
-	if (c->events)
-		return c;
-	fail_errno("rdma_create_event_channel");
-	free(c);
-	return NULL;
-}
-
-static int conn_cq(struct vb_conn *c)
-{
-	int depth = c->attr.recvs + c->attr.sends + 16;
-
-	c->comps = ibv_create_comp_channel(c->id->verbs);
-	if (!c->comps)
-		return fail_errno("ibv_create_comp_channel");
-	c->cq = ibv_create_cq(c->id->verbs, depth, NULL, c->comps, 0);
-	if (!c->cq)
-		return fail_errno("ibv_create_cq");
-	if (ibv_req_notify_cq(c->cq, 0))
-		return fail_errno("ibv_req_notify_cq");
-	return 0;
-}
-
-static int conn_qp(struct vb_conn *c)
-{
-	struct ibv_qp_init_attr attr = {
-		.send_cq = c->cq,
-		.recv_cq = c->cq,
-		.cap = {
-			.max_send_wr = c->attr.sends,
-			.max_recv_wr = c->attr.recvs ? c->attr.recvs : 1,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
-		},
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
-	};
-
-	if (rdma_create_qp(c->id, vb_pd(), &attr))
-		return fail_errno("rdma_create_qp");
-	c->qp = c->id->qp;
-	return 0;
-}
-
-static int conn_setup(struct vb_conn *c, const struct vb_attr *attr)
-{
-	c->attr = *attr;
-	if (conn_cq(c) || conn_qp(c))
-		return -1;
-	c->send_busy = calloc(attr->sends, 1);
-	c->recv_busy = calloc(attr->recvs + 1, 1);
-	c->send_mem = vb_alloc((size_t)attr->sends * attr->send_size, 0);
-	if (!c->send_busy || !c->recv_busy || !c->send_mem)
-		return -1;
-	if (!attr->recvs)
-		return 0;
-	c->recv_mem = vb_alloc((size_t)attr->recvs * attr->recv_size, 0);
-	if (!c->recv_mem)
-		return -1;
-	return vb_post_recvs(c, attr->recvs - attr->hold);
-}
-
-static struct rdma_conn_param conn_param(const struct vb_attr *attr)
-{
-	return (struct rdma_conn_param){
-		.private_data		= attr->priv_len ? attr->priv : NULL,
-		.private_data_len	= attr->priv_len,
-		.responder_resources	= attr->responder_resources,
-		.initiator_depth	= attr->initiator_depth,
-		.retry_count		= attr->retry,
-		.rnr_retry_count	= attr->rnr_retry,
-	};
-}
-
-static int resolve(struct vb_conn *c, const char *addr, int port, int ms)
-{
-	struct addrinfo *ai = NULL, hints = {
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-	};
-	int64_t end = now_ms() + ms;
-	char service[8];
-	int rc = -1;
-
-	snprintf(service, sizeof(service), "%d", port);
-	if (getaddrinfo(addr, service, &hints, &ai))
-		return fail("bad address %s", addr);
-	if (rdma_create_id(c->events, &c->id, c, RDMA_PS_TCP))
-		fail_errno("rdma_create_id");
-	else if (rdma_resolve_addr(c->id, NULL, ai->ai_addr, ms))
-		fail_errno("rdma_resolve_addr");
-	else if (cm_expect(c, RDMA_CM_EVENT_ADDR_RESOLVED, ms_left(end)))
-		;
-	else if (rdma_resolve_route(c->id, ms))
-		fail_errno("rdma_resolve_route");
-	else
-		rc = cm_expect(c, RDMA_CM_EVENT_ROUTE_RESOLVED, ms_left(end));
-	freeaddrinfo(ai);
-	return rc;
-}
-
-struct vb_conn *vb_connect_start(const char *addr, int port,
-				 const struct vb_attr *attr, int ms)
-{
-	struct rdma_conn_param param = conn_param(attr);
-	struct vb_conn *c;
-
-	if (!vb_pd())
-		return NULL;
-	c = conn_new();
-	if (!c)
-		return NULL;
-	if (!resolve(c, addr, port, ms) && !conn_setup(c, attr)) {
-		if (!rdma_connect(c->id, &param))
-			return c;
-		fail_errno("rdma_connect");
-	}
-	vb_free(c);
-	return NULL;
-}
-
-int vb_connect_finish(struct vb_conn *c, int ms)
-{
-	if (cm_expect(c, RDMA_CM_EVENT_ESTABLISHED, ms))
-		return -1;
-	c->up = 1;
-	return 0;
-}
-
-struct vb_conn *vb_connect(const char *addr, int port,
-			   const struct vb_attr *attr, int ms)
-{
-	int64_t end = now_ms() + ms;
-	struct vb_conn *c = vb_connect_start(addr, port, attr, ms);
-
-	if (c && vb_connect_finish(c, ms_left(end))) {
-		vb_free(c);
-		c = NULL;
-	}
-	return c;
-}
-
-struct vb_listener *vb_listen(const char *addr, int port)
-{
-	struct sockaddr_in sin = {
-		.sin_family = AF_INET,
-		.sin_port = htons(port),
-	};
-	struct vb_listener *l = calloc(1, sizeof(*l));
-
-	if (!l || !vb_pd())
-		return NULL;
-	if (inet_pton(AF_INET, addr, &sin.sin_addr) != 1) {
-		fail("bad address %s", addr);
-		goto out;
-	}
-	l->events = rdma_create_event_channel();
-	if (!l->events || rdma_create_id(l->events, &l->id, l, RDMA_PS_TCP))
-		fail_errno("rdma_create_id");
-	else if (rdma_bind_addr(l->id, (struct sockaddr *)&sin))
-		fail_errno("rdma_bind_addr");
-	else if (rdma_listen(l->id, 64))
-		fail_errno("rdma_listen");
-	else
-		return l;
-out:
-	vb_unlisten(l);
-	return NULL;
-}
-
-void vb_unlisten(struct vb_listener *l)
-{
-	if (!l)
-		return;
-	if (l->id)
-		rdma_destroy_id(l->id);
-	if (l->events)
-		rdma_destroy_event_channel(l->events);
-	free(l);
-}
-
-struct vb_conn *vb_next_request(struct vb_listener *l, int ms)
-{
-	struct rdma_cm_event *event = cm_wait(l->events, ms);
-	enum rdma_cm_event_type what;
-	struct rdma_cm_id *id;
-	struct vb_conn *c;
-
-	if (!event)
-		return NULL;
-	c = conn_new();
-	what = event->event;
-	id = event->id;
-	if (c && what == RDMA_CM_EVENT_CONNECT_REQUEST)
-		take_private(c, event);
-	rdma_ack_cm_event(event);
-	if (!c)
-		return NULL;
-	if (what != RDMA_CM_EVENT_CONNECT_REQUEST) {
-		fail("%s at a listener", rdma_event_str(what));
-		vb_free(c);
-		return NULL;
-	}
-	c->id = id;
-	id->context = c;
-	if (!rdma_migrate_id(id, c->events))
-		return c;
-	fail_errno("rdma_migrate_id");
-	vb_free(c);
-	return NULL;
-}
-
-int vb_accept(struct vb_conn *c, const struct vb_attr *attr)
-{
-	struct rdma_conn_param param = conn_param(attr);
-
-	if (conn_setup(c, attr))
-		return -1;
-	if (rdma_accept(c->id, &param))
-		return fail_errno("rdma_accept");
-	return 0;
-}
-
-int vb_reject(struct vb_conn *c, const void *priv, uint8_t len)
-{
-	if (rdma_reject(c->id, priv, len))
-		return fail_errno("rdma_reject");
-	return 0;
-}
-
-int vb_kill(struct vb_conn *c)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	if (ibv_modify_qp(c->qp, &attr, IBV_QP_STATE))
-		return fail_errno("ibv_modify_qp");
-	return 0;
-}
-
-int vb_disconnect(struct vb_conn *c)
-{
-	if (rdma_disconnect(c->id))
-		return fail_errno("rdma_disconnect");
-	return 0;
-}
-
-void vb_free(struct vb_conn *c)
-{
-	if (!c)
-		return;
-	if (c->qp)
-		rdma_destroy_qp(c->id);
-	if (c->cq)
-		ibv_destroy_cq(c->cq);
-	if (c->comps)
-		ibv_destroy_comp_channel(c->comps);
-	if (c->id)
-		rdma_destroy_id(c->id);
-	if (c->events)
-		rdma_destroy_event_channel(c->events);
-	vb_dealloc(c->recv_mem);
-	vb_dealloc(c->send_mem);
-	free(c->send_busy);
-	free(c->recv_busy);
-	free(c);
-}
-
 /* ---- work requests ---- */
 
 static int post(struct vb_conn *c, struct ibv_send_wr *wr, const char *what)
@@ -441,7 +125,7 @@ static int post(struct vb_conn *c, struct ibv_send_wr *wr, const char *what)
 	if (!rc)
 		return 0;
 	errno = rc;
-	return fail_errno(what);
+	return vb_fail_errno(what);
 }
 
 static int free_slot(struct vb_conn *c)
@@ -451,7 +135,7 @@ static int free_slot(struct vb_conn *c)
 	for (i = 0; i < c->attr.sends; i++)
 		if (!c->send_busy[i])
 			return i;
-	return fail("all %u Sends are outstanding", c->attr.sends);
+	return vb_fail("all %u Sends are outstanding", c->attr.sends);
 }
 
 int vb_send(struct vb_conn *c, const void *data, uint32_t len, int with_inv,
@@ -469,7 +153,7 @@ int vb_send(struct vb_conn *c, const void *data, uint32_t len, int with_inv,
 	if (slot < 0)
 		return -1;
 	if (len > c->attr.send_size)
-		return fail("a Send of %u octets", len);
+		return vb_fail("a Send of %u octets", len);
 	buf = c->send_mem->addr + (size_t)slot * c->attr.send_size;
 	memcpy(buf, data, len);
 	sge.addr = (uintptr_t)buf;
@@ -500,7 +184,7 @@ static int rdma_op(struct vb_conn *c, enum ibv_wr_opcode opcode,
 	};
 
 	if (offset > m->len || len > m->len - offset)
-		return fail("%u octets at %zu of a region of %zu", len, offset, m->len);
+		return vb_fail("%u octets at %zu of a region of %zu", len, offset, m->len);
 	return post(c, &wr, "RDMA operation");
 }
 
@@ -535,7 +219,7 @@ struct ibv_mw *vb_window(struct vb_conn *c, struct vb_mr *m, size_t offset,
 	};
 
 	if (!mw) {
-		fail_errno("ibv_alloc_mw");
+		vb_fail_errno("ibv_alloc_mw");
 		return NULL;
 	}
 	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
@@ -563,7 +247,7 @@ static int post_recv(struct vb_conn *c, uint32_t slot)
 
 	if (rc) {
 		errno = rc;
-		return fail_errno("ibv_post_recv");
+		return vb_fail_errno("ibv_post_recv");
 	}
 	c->recv_busy[slot] = 1;
 	c->posted++;
@@ -581,7 +265,7 @@ int vb_post_recvs(struct vb_conn *c, uint32_t n)
 			return -1;
 		n--;
 	}
-	return n ? fail("%u Receive buffers too few", n) : 0;
+	return n ? vb_fail("%u Receive buffers too few", n) : 0;
 }
 
 void vb_recv_done(struct vb_conn *c, const struct vb_event *ev)
@@ -658,7 +342,7 @@ static int next_cm(struct vb_conn *c, struct vb_event *ev)
 
 	if (poll(&fd, 1, 0) <= 0)
 		return 0;
-	event = cm_wait(c->events, 0);
+	event = vb_cm_wait(c->events, 0);
 	if (!event)
 		return 0;
 	up = event->event == RDMA_CM_EVENT_ESTABLISHED;
@@ -699,7 +383,7 @@ static void rearm(struct vb_conn *c)
 
 int vb_next(struct vb_conn *c, int ms, struct vb_event *ev)
 {
-	int64_t end = now_ms() + ms;
+	int64_t end = vb_now_ms() + ms;
 	struct pollfd fds[2];
 	int n;
 
@@ -708,7 +392,7 @@ int vb_next(struct vb_conn *c, int ms, struct vb_event *ev)
 		if (next_cm(c, ev) || next_wc(c, ev) || next_down(c, ev))
 			return 1;
 		vb_fds(c, fds);
-		n = poll(fds, 2, ms_left(end));
+		n = poll(fds, 2, vb_ms_left(end));
 		if (n <= 0)
 			return 0;
 		if (fds[0].revents)

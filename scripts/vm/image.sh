@@ -120,14 +120,14 @@ image_helpers() {
 	done
 }
 
-# Peers on user-space verbs: each NAME is made of scripts/peer/NAME*.c and verbs.c.
+# Peers on user-space verbs: each NAME is made of scripts/peer/NAME*.c and verbs*.c.
 image_peers() {
 	local root=$1 name out sources
 	for name in peer proxy; do
 		out=$root/usr/bin/$name
 		sources=("$SCRIPTS/peer/$name"*.c)
 		[ -e "${sources[0]}" ] || continue
-		gcc -O2 -Wall -Wextra -o "$out" "${sources[@]}" "$SCRIPTS/peer/verbs.c" -lrdmacm -libverbs ||
+		gcc -O2 -Wall -Wextra -o "$out" "${sources[@]}" "$SCRIPTS"/peer/verbs*.c -lrdmacm -libverbs ||
 			die "cannot build $name"
 		image_add_libraries "$root" "$out"
 	done

@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# For groups in check.d that run pair.sh in two guests. Sourced; wants SCRIPTS of
+# lib.sh, and OUT, where each run gets a directory.
+
+# pair NAME SERVER CLIENT [options of vm/run]: a GUEST without its script
+pair() {
+	local name=${1:?} server=$2 client=$3
+	shift 3
+	echo "# $name: booting server $server, client $client"
+	rm -rf "${OUT:?}/$name"
+	mkdir -p "$OUT/$name"
+	"$SCRIPTS/vm/run" -t 600 -d "$OUT/$name" -a "$SCRIPTS/tests/suites=/test/suites" "$@" \
+		"$server,$SCRIPTS/tests/pair.sh" "$client,$SCRIPTS/tests/pair.sh" >"$OUT/$name/log" 2>&1 &
+	follow_results "$name" $!
+}
+
+# Results as they come; a run that ends badly is a failure by itself.
+follow_results() {
+	local name=$1 pid=$2 rc
+	tail -n +1 -f --pid="$pid" "$OUT/$name/log" |
+		sed -u -nE -e "s/^(server|client): (ok|not ok) /\2 $name \1: /p" -e "s/^(server|client): info /# $name \1: /p"
+	wait "$pid"
+	rc=$?
+	if [ $rc = 0 ]; then
+		echo "ok $name both guests ended well"
+	else
+		echo "not ok $name both guests ended well: status $rc, see $name/log"
+	fi
+}
