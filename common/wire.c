@@ -393,8 +393,8 @@ static enum rpcrdma_disposition disposition(const struct rpcrdma_hdr *hdr)
  *   one that has other octets is accepted and carries nothing.
  * - The Read list must ascend.
  * - RDMA_NOMSG needs a Position-Zero Read chunk (a Call) or a Reply chunk (a
- *   Reply). A Responder must reject one without message octets by
- *   rpcrdma_hdr_has_message(). Octets behind its chunk lists are ignored.
+ *   Reply). One without message octets is accepted, and rpcrdma_answer() makes
+ *   the difference. Octets behind its chunk lists are ignored.
  * - An RPC message shorter than its XID and type, or with an XID that is not rdma_xid
  *   (section 4.2.1), is answered with ERR_CHUNK: the XID the Requester put in
  *   the Transport Header is the one it waits for.

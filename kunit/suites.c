@@ -5,5 +5,6 @@
 #include "suites.h"
 
 kunit_test_suites(&rpcrdma_wire_suite,
+		  &rpcrdma_answers_suite,
 		  &rpcrdma_cm_private_suite,
 		  &rpcrdma_plan_suite);

@@ -89,9 +89,10 @@ void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 }
 
 /**
- * svc_rdma_bc_error - the client refused a reverse-direction Call
+ * svc_rdma_bc_error - the client refused a reverse-direction Call, or its
+ *	Reply cannot be read
  * @conn: connection
- * @recv: RDMA_ERROR message; stays the caller's
+ * @recv: message with the Call's XID; stays the caller's
  *
  * Context: process.
  */

@@ -11,6 +11,7 @@
 #include <linux/highmem.h>
 #include <linux/sunrpc/xdr.h>
 
+#include "rpcrdma/answer.h"
 #include "svc_rdma.h"
 
 /* A Call's message may leave so many of an nfsd thread's pages for the Reply */
@@ -354,52 +355,47 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	return 0;
 }
 
-static int process_message(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
-			   struct rpcrdma_recv *recv)
+static const char *why_refused(const struct rpcrdma_hdr *hdr)
 {
-	struct rpcrdma_hdr *hdr = &recv->hdr;
-
-	if (hdr->proc == RPCRDMA_ERROR) {
-		svc_rdma_bc_error(conn, recv);
-		rpcrdma_recv_put(recv);
-		return 0;
-	}
-	if (rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY) {
-		svc_rdma_bc_reply(conn, recv);
-		rpcrdma_recv_put(recv);
-		return 0;
-	}
-	if (!rpcrdma_hdr_has_message(hdr)) {
-		refuse(conn, recv, false, "no RPC message in it");
-		return 0;
-	}
-	return process_call(conn, rqstp, recv);
+	return hdr->fault ? rpcrdma_fault_name(hdr->fault) :
+			    "no RPC message in it";
 }
 
 static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 			struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_hdr *hdr = &recv->hdr;
+	enum rpcrdma_disposition disposition;
+	enum rpcrdma_answer answer;
 
-	switch (rpcrdma_decode(hdr, recv->buf.data, recv->len, &conn->limits)) {
-	case RPCRDMA_ACCEPT:
-		return process_message(conn, rqstp, recv);
-	case RPCRDMA_ANSWER_VERS:
-		refuse(conn, recv, true, rpcrdma_fault_name(hdr->fault));
+	disposition = rpcrdma_decode(hdr, recv->buf.data, recv->len,
+				     &conn->limits);
+	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER,
+				recv->invalidated);
+	switch (answer) {
+	case RPCRDMA_DO_CALL:
+		return process_call(conn, rqstp, recv);
+	case RPCRDMA_DO_ERR_VERS:
+	case RPCRDMA_DO_ERR_CHUNK:
+		refuse(conn, recv, answer == RPCRDMA_DO_ERR_VERS,
+		       why_refused(hdr));
+		return 0;
+	case RPCRDMA_DO_REPLY:
+		svc_rdma_bc_reply(conn, recv);
 		break;
-	case RPCRDMA_ANSWER_CHUNK:
-		refuse(conn, recv, false, rpcrdma_fault_name(hdr->fault));
+	case RPCRDMA_DO_FAIL:
+		svc_rdma_bc_error(conn, recv);
 		break;
-	case RPCRDMA_DROP:
-		conn->ep->count.bad_headers++;
-		rpcrdma_recv_put(recv);
+	case RPCRDMA_DO_DROP:
 		break;
 	default:
-		rpcrdma_recv_put(recv);
 		rpcrdma_ep_fail_reason(conn->ep, -EPROTO,
 				       rpcrdma_fault_name(hdr->fault));
 		break;
 	}
+	if (hdr->fault)
+		conn->ep->count.bad_headers++;
+	rpcrdma_recv_put(recv);
 	return 0;
 }
 

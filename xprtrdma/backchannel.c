@@ -180,7 +180,8 @@ static void rpcrdma_bc_fill(struct rpcrdma_req *req,
 /**
  * rpcrdma_bc_received - a callback came from the server
  * @rx: transport
- * @recv: accepted message of direction Call; stays the caller's
+ * @recv: accepted message of direction Call, without chunks; stays the
+ *	caller's
  *
  * One that we have no service for, or that is larger than we said, is dropped:
  * the server's RPC times out. More at a time than we granted cost the
@@ -195,9 +196,7 @@ void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 	struct rpcrdma_req *req;
 
-	/* RFC 8167, section 5.4: no chunks */
-	if (!serv || hdr->body_len > PAGE_SIZE || hdr->read_segs ||
-	    hdr->write_segs || hdr->reply_segs) {
+	if (!serv || hdr->body_len > PAGE_SIZE) {
 		rpcrdma_ep_warn(recv->ep, "callback of %u octets refused",
 				hdr->body_len);
 		return;

@@ -13,6 +13,7 @@
 #include <linux/delay.h>
 #include <linux/sunrpc/bc_xprt.h>
 
+#include "rpcrdma/answer.h"
 #include "xprt_rdma.h"
 
 /* An RPC that ends in an error must be asleep: how often to look, in ms */
@@ -321,42 +322,54 @@ static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 		rpcrdma_reply_unmatched(ep, recv);
 }
 
+static void rpcrdma_warn_about(struct rpcrdma_ep *ep,
+			       const struct rpcrdma_hdr *hdr)
+{
+	if (hdr->fault) {
+		ep->count.bad_headers++;
+		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s", hdr->xid,
+				rpcrdma_fault_name(hdr->fault));
+	} else if (hdr->proc == RPCRDMA_ERROR) {
+		rpcrdma_ep_warn(ep, "server cannot process XID 0x%08x: %s",
+				hdr->xid, hdr->errcode == RPCRDMA_ERR_VERS ?
+				"version" : "chunks");
+	}
+}
+
 /**
  * rpcrdma_received - a message came from the server
  * @ep: endpoint
  * @recv: the message; ours until rpcrdma_recv_put()
  *
- * Whatever its header is like: when it names the XID of an RPC in flight, that
- * RPC ends, with an error if need be.
+ * What is done with it rpcrdma_answer() says.
  *
  * Context: process (workqueue of the Receive CQ).
  */
 void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
+	enum rpcrdma_disposition disposition;
 	struct rpcrdma_limits lim;
 
 	rpcrdma_limits_of(ep, &lim);
-	rpcrdma_decode(&recv->hdr, recv->buf.data, recv->len, &lim);
-	if (unlikely(recv->hdr.fault)) {
-		ep->count.bad_headers++;
-		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s",
-				recv->hdr.xid,
-				rpcrdma_fault_name(recv->hdr.fault));
-	} else if (unlikely(recv->hdr.proc == RPCRDMA_ERROR)) {
-		rpcrdma_ep_warn(ep, "server cannot process XID 0x%08x: %s",
-				recv->hdr.xid,
-				recv->hdr.errcode == RPCRDMA_ERR_VERS ?
-				"version" : "chunks");
-	}
-#if defined(CONFIG_SUNRPC_BACKCHANNEL)
-	if (rpcrdma_hdr_direction(&recv->hdr) == RPCRDMA_DIR_CALL) {
-		if (recv->invalidated)
-			rpcrdma_bad_invalidation(ep);
-		else if (!recv->hdr.fault)
-			rpcrdma_bc_received(ep->owner, recv);
-		rpcrdma_recv_put(recv);
+	disposition = rpcrdma_decode(&recv->hdr, recv->buf.data, recv->len,
+				     &lim);
+	rpcrdma_warn_about(ep, &recv->hdr);
+	switch (rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_REQUESTER,
+			       recv->invalidated)) {
+	case RPCRDMA_DO_REPLY:
+	case RPCRDMA_DO_FAIL:
+		rpcrdma_reply(ep, recv);
 		return;
+	case RPCRDMA_DO_CALL:
+		rpcrdma_bc_received(ep->owner, recv);
+		break;
+	case RPCRDMA_DO_DROP:
+		if (!recv->hdr.fault)
+			rpcrdma_ep_warn(ep, "callback with chunks refused");
+		break;
+	default:
+		rpcrdma_bad_invalidation(ep);
+		break;
 	}
-#endif
-	rpcrdma_reply(ep, recv);
+	rpcrdma_recv_put(recv);
 }

@@ -373,6 +373,11 @@ void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst);
 void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs);
 int rpcrdma_bc_send_reply(struct rpc_rqst *rqst);
 void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv);
+#else
+static inline void rpcrdma_bc_received(struct rpcrdma_xprt *rx,
+				       struct rpcrdma_recv *recv)
+{
+}
 #endif
 
 #endif /* XPRT_RDMA_H */

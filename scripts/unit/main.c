@@ -81,6 +81,8 @@ int main(void)
 	struct kunit_suite *const *suite;
 	const struct kunit_case *c;
 
+	/* What was said before a crash should be seen */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (suite = kunit_shim_suites; *suite; suite++)
 		for (c = (*suite)->test_cases; c->run_case; c++)
 			run_case(*suite, c);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What a side does with a message that it received: the decision behind
+ * rpcrdma_decode()'s, which knows the header but not who looks at it. Pure.
+ */
+#ifndef RPCRDMA_ANSWER_H
+#define RPCRDMA_ANSWER_H
+
+#include "wire.h"
+
+/**
+ * enum rpcrdma_role - the side of a connection that received a message
+ * @RPCRDMA_RESPONDER: it accepted the connection: Calls come to it, and the
+ *	Replies to its callbacks (RFC 8167)
+ * @RPCRDMA_REQUESTER: it made the connection: Replies come to it, and
+ *	callbacks
+ * @__RPCRDMA_ROLES: number of values
+ */
+enum rpcrdma_role {
+	RPCRDMA_RESPONDER,
+	RPCRDMA_REQUESTER,
+	__RPCRDMA_ROLES
+};
+
+/**
+ * enum rpcrdma_answer - what to do with a received message
+ * @RPCRDMA_DO_CALL: give the Call in it to the RPC service
+ * @RPCRDMA_DO_REPLY: complete the RPC that has its XID, or drop it
+ * @RPCRDMA_DO_FAIL: end the RPC that has its XID with an error, or drop it
+ * @RPCRDMA_DO_DROP: nothing; the Receive goes back
+ * @RPCRDMA_DO_ERR_VERS: send RDMA_ERROR, ERR_VERS
+ * @RPCRDMA_DO_ERR_CHUNK: send RDMA_ERROR, ERR_CHUNK
+ * @RPCRDMA_DO_CLOSE: break the connection
+ * @__RPCRDMA_ANSWERS: number of values
+ */
+enum rpcrdma_answer {
+	RPCRDMA_DO_CALL,
+	RPCRDMA_DO_REPLY,
+	RPCRDMA_DO_FAIL,
+	RPCRDMA_DO_DROP,
+	RPCRDMA_DO_ERR_VERS,
+	RPCRDMA_DO_ERR_CHUNK,
+	RPCRDMA_DO_CLOSE,
+	__RPCRDMA_ANSWERS
+};
+
+enum rpcrdma_answer rpcrdma_answer(const struct rpcrdma_hdr *hdr,
+				   enum rpcrdma_disposition disposition,
+				   enum rpcrdma_role role, bool invalidated);
+
+#endif /* RPCRDMA_ANSWER_H */

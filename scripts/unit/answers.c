@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Prints the table of answers as it stands in Documentation/architecture.rst.
+ */
+#include <stdio.h>
+
+#include "answers_cases.h"
+
+#define COLUMNS	6
+
+static const char *const titles[COLUMNS] = {
+	"version", "procedure", "what arrives", "fault", "Responder",
+	"Requester",
+};
+
+/* As in enum rpcrdma_answer */
+static const char *const answers[__RPCRDMA_ANSWERS] = {
+	[RPCRDMA_DO_CALL]	= "Call",
+	[RPCRDMA_DO_REPLY]	= "Reply",
+	[RPCRDMA_DO_FAIL]	= "fail",
+	[RPCRDMA_DO_DROP]	= "drop",
+	[RPCRDMA_DO_ERR_VERS]	= "ERR_VERS",
+	[RPCRDMA_DO_ERR_CHUNK]	= "ERR_CHUNK",
+	[RPCRDMA_DO_CLOSE]	= "close",
+};
+
+static const char *const procs[] = {
+	"RDMA_MSG", "RDMA_NOMSG", "RDMA_MSGP", "RDMA_DONE", "RDMA_ERROR",
+};
+
+struct line {
+	char cell[COLUMNS][128];
+};
+
+static void fill_line(struct line *l, const struct answer_case *c)
+{
+	const char *responder = rpcrdma_fault_name(c->at[0].fault);
+	const char *requester = rpcrdma_fault_name(c->at[1].fault);
+	bool same = c->at[0].fault == c->at[1].fault;
+	u32 proc = c->frame[3];
+
+	snprintf(l->cell[0], sizeof(l->cell[0]), c->len < 8 ? "any" : "%u",
+		 c->frame[1]);
+	if (c->len < RPCRDMA_FIXED_LEN)
+		strcpy(l->cell[1], "any");
+	else if (proc < ARRAY_SIZE(procs))
+		strcpy(l->cell[1], procs[proc]);
+	else
+		snprintf(l->cell[1], sizeof(l->cell[1]), "%u", proc);
+	snprintf(l->cell[2], sizeof(l->cell[2]), "%s", c->what);
+	snprintf(l->cell[3], sizeof(l->cell[3]), "%s%s%s", responder,
+		 same ? "" : "; ", same ? "" : requester);
+	strcpy(l->cell[4], answers[c->at[0].answer]);
+	strcpy(l->cell[5], answers[c->at[1].answer]);
+}
+
+static void print_rule(const int *width)
+{
+	int i, n;
+
+	for (i = 0; i < COLUMNS; i++) {
+		for (n = 0; n < width[i]; n++)
+			putchar('=');
+		putchar(i < COLUMNS - 1 ? ' ' : '\n');
+	}
+}
+
+static void print_line(const struct line *l, const int *width)
+{
+	int i;
+
+	for (i = 0; i < COLUMNS - 1; i++)
+		printf("%-*s ", width[i], l->cell[i]);
+	printf("%s\n", l->cell[i]);
+}
+
+int main(void)
+{
+	static struct line lines[ARRAY_SIZE(answer_cases)], title;
+	int width[COLUMNS] = { 0 };
+	u32 i, n;
+
+	for (n = 0; n < COLUMNS; n++) {
+		strcpy(title.cell[n], titles[n]);
+		width[n] = strlen(titles[n]);
+	}
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		fill_line(&lines[i], &answer_cases[i]);
+		for (n = 0; n < COLUMNS; n++)
+			width[n] = max(width[n], (int)strlen(lines[i].cell[n]));
+	}
+	print_rule(width);
+	print_line(&title, width);
+	print_rule(width);
+	for (i = 0; i < ARRAY_SIZE(lines); i++)
+		print_line(&lines[i], width);
+	print_rule(width);
+	return 0;
+}
