@@ -10,6 +10,7 @@
 
 #include "wire_fixed_cases.h"
 #include "wire_chunk_cases.h"
+#include "answers_cases.h"
 #include "plan_cases.h"
 
 static unsigned int seeds;
@@ -46,6 +47,8 @@ static void write_frames(const char *dir)
 		write_frame(dir, fixed_cases[i].frame, fixed_cases[i].len);
 	for (i = 0; i < ARRAY_SIZE(chunk_cases); i++)
 		write_frame(dir, chunk_cases[i].frame, chunk_cases[i].len);
+	for (i = 0; i < ARRAY_SIZE(answer_cases); i++)
+		write_frame(dir, answer_cases[i].frame, answer_cases[i].len);
 	for (i = 0; i < ARRAY_SIZE(tile_cases); i++)
 		write_frame(dir, tile_cases[i].frame, tile_cases[i].len);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Fuzz target: Transport Headers, in two ways. The input as a received frame:
- * nothing is read outside of it, and what is accepted adds up, tiles exactly
- * and can be written again. The input as a recipe for a header: what is
+ * nothing is read outside of it, it is accepted when a second decoder accepts
+ * it, and what is accepted adds up, tiles exactly and can be written again. The input as a recipe for a header: what is
  * encoded decodes to the same.
  */
-#include "fuzz.h"
+#include "reference.h"
+#include "rpcrdma/answer.h"
 
 #define MAX_MESSAGE	(1U << 20)
 #define MAX_SEGS	64
@@ -148,6 +149,43 @@ static void check_accepted(const struct rpcrdma_hdr *hdr,
 	rpcrdma_hdr_inv_handle(hdr);
 }
 
+static void check_reference(const struct rpcrdma_hdr *hdr, bool accepted,
+			    const struct rpcrdma_limits *lim)
+{
+	static struct ref_header ref;
+
+	PROPERTY(ref_accepts(&ref, hdr->buf, hdr->len, lim) == accepted);
+	if (!accepted || hdr->proc == RPCRDMA_ERROR)
+		return;
+	PROPERTY(hdr->xid == ref.xid && hdr->vers == ref.vers);
+	PROPERTY(hdr->read_segs == ref.n_reads);
+	PROPERTY(hdr->write_chunks == ref.n_chunks);
+	PROPERTY(hdr->write_segs == ref.n_writes);
+	PROPERTY(hdr->reply_segs == ref.n_reply);
+	PROPERTY(hdr->buf + hdr->body == ref.rest);
+	PROPERTY(hdr->msg_len == ref.msg_len);
+}
+
+/* Whatever comes: who never answers does not, and no Call is made up */
+static void check_answers(const struct rpcrdma_hdr *hdr,
+			  enum rpcrdma_disposition disposition)
+{
+	enum rpcrdma_direction direction = rpcrdma_hdr_direction(hdr);
+	enum rpcrdma_answer answer;
+
+	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_REQUESTER, false);
+	PROPERTY(answer == RPCRDMA_DO_CALL || answer == RPCRDMA_DO_REPLY ||
+		 answer == RPCRDMA_DO_FAIL || answer == RPCRDMA_DO_DROP);
+	PROPERTY(answer != RPCRDMA_DO_CALL || direction == RPCRDMA_DIR_CALL);
+	PROPERTY(answer != RPCRDMA_DO_REPLY || !hdr->fault);
+	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER, false);
+	PROPERTY(answer != RPCRDMA_DO_CLOSE);
+	PROPERTY(answer != RPCRDMA_DO_CALL || (!hdr->fault && hdr->msg_len));
+	if (hdr->proc == RPCRDMA_ERROR || direction == RPCRDMA_DIR_REPLY)
+		PROPERTY(answer == RPCRDMA_DO_REPLY ||
+			 answer == RPCRDMA_DO_FAIL);
+}
+
 static void check_frame(const u8 *data, u32 size,
 			const struct rpcrdma_limits *lim)
 {
@@ -155,6 +193,8 @@ static void check_frame(const u8 *data, u32 size,
 	struct rpcrdma_hdr hdr;
 
 	disposition = rpcrdma_decode(&hdr, data, size, lim);
+	check_reference(&hdr, disposition == RPCRDMA_ACCEPT, lim);
+	check_answers(&hdr, disposition);
 	PROPERTY(rpcrdma_fault_name(hdr.fault));
 	rpcrdma_hdr_direction(&hdr);
 	if (disposition == RPCRDMA_ACCEPT) {
