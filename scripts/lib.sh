@@ -84,19 +84,28 @@ headers_release() {
 	sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' "$1/include/generated/utsrelease.h"
 }
 
-# checkpatch.pl and what it reads are in no headers package: taken out of the
-# source package once. Prints the directory.
-lint_tools() {
-	local ver dir
-	ver=$(dpkg-query -W -f '${Version}' linux-source-6.12 2>/dev/null) ||
-		die "linux-source-6.12 is not installed: run scripts/setup"
-	dir=$CACHE/lint/$ver
-	if [ ! -x "$dir/scripts/checkpatch.pl" ]; then
-		rm -rf "$dir" "$dir.new"
-		mkdir -p "$dir.new"
-		tar -C "$dir.new" --strip-components=1 --occurrence=1 -xf /usr/src/linux-source-6.12.tar.xz \
-			linux-source-6.12/scripts/{checkpatch.pl,const_structs.checkpatch,spelling.txt,kernel-doc} >&2
-		mv "$dir.new" "$dir"
-	fi
-	printf '%s/scripts\n' "$dir"
+# What building one directory of a kernel takes of its source, and its
+# checkpatch.pl and kernel-doc: out of the source package once, and never
+# written to. Prints the directory.
+source_tree() {
+	local series=$1 ver dir
+	ver=$(dpkg-query -W -f '${Version}' "linux-source-$series" 2>/dev/null) ||
+		die "linux-source-$series is not installed: run scripts/setup"
+	dir=$CACHE/source/$series-$ver
+	mkdir -p "$CACHE/source"
+	(
+		flock 9
+		[ ! -d "$dir" ] || exit 0
+		rm -rf "$CACHE/source/$series-"*
+		mkdir "$dir.new"
+		source_unpack "linux-source-$series" "$dir.new" && mv "$dir.new" "$dir"
+	) 9>"$CACHE/source/.lock" || die "cannot unpack linux-source-$series"
+	printf '%s\n' "$dir"
+}
+
+# Kconfig files name each other, wherever they are.
+source_unpack() {
+	tar -C "$2" --strip-components=1 --wildcards -xf "/usr/src/$1.tar.xz" '*/Kconfig*' \
+		"$1"/{Makefile,Kbuild,scripts,include,kernel,arch/x86,net/Makefile,net/sunrpc} \
+		"$1"/tools/{Makefile,arch,build,include,lib,objtool,scripts}
 }
