@@ -53,7 +53,7 @@ static void plan_reply(struct rpcrdma_call_plan *plan,
 		       const struct rpcrdma_call_shape *shape)
 {
 	u32 data = min(shape->reply_pages, shape->reply_max);
-	u64 rest = shape->reply_max;
+	u32 rest = shape->reply_max;
 	u64 hdr = RPCRDMA_HDR_MIN;
 
 	if (rest + hdr <= shape->inline_recv)
@@ -208,7 +208,7 @@ static void emit(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
 }
 
 /*
- * The next segment of a data chunk; at the chunk's last segment the XDR
+ * The next segment of a data chunk, unless it is empty; at the chunk's last segment the XDR
  * roundup falls due, which never crosses the wire (RFC 8166, section 3.4.5.2).
  */
 static bool next_data(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext)
@@ -216,11 +216,9 @@ static bool next_data(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext)
 	const struct rpcrdma_segment seg = t->data.seg;
 	u32 position = t->data.position;
 
-	if (seg.length) {
-		emit(t, ext, RPCRDMA_EXTENT_READ, seg.length);
-		ext->chunk = true;
-		ext->seg = seg;
-	}
+	emit(t, ext, RPCRDMA_EXTENT_READ, seg.length);
+	ext->chunk = true;
+	ext->seg = seg;
 	t->have_data = rpcrdma_read_iter_next(&t->data);
 	if (!t->have_data || t->data.position != position)
 		t->pad = rpcrdma_xdr_roundup(t->msg) - t->msg;

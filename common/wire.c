@@ -5,12 +5,6 @@
  */
 #include "rpcrdma/wire.h"
 
-/* Where the words of the fixed part stand, RFC 8166, section 4.2 */
-#define AT_XID		0U
-#define AT_VERS		4U
-#define AT_CREDITS	8U
-#define AT_PROC		12U
-
 /* msg_type of an RPC message, RFC 5531, section 9 */
 #define AT_RPC_TYPE	4U
 /* XID and type: Linux 6.1's server takes both without a look at the length */
@@ -91,7 +85,7 @@ static enum rpcrdma_fault dec_read_segment(struct decoder *dec, u32 *previous)
 		return RPCRDMA_FAULT_TOO_MANY;
 	if (position % RPCRDMA_WORD)
 		return RPCRDMA_FAULT_POSITION_ALIGN;
-	if (hdr->read_segs > 1 && position < *previous)
+	if (position < *previous)
 		return RPCRDMA_FAULT_POSITION_ORDER;
 	if (hdr->read_segs == 1 || position != *previous)
 		hdr->read_chunks++;
@@ -127,8 +121,7 @@ static enum rpcrdma_fault dec_segments(struct decoder *dec, u32 *segs,
 		return fault;
 	if (!*segs || *segs > room(dec) / RPCRDMA_SEGMENT_LEN)
 		return RPCRDMA_FAULT_SEGMENT_COUNT;
-	if (dec->hdr->write_segs + dec->hdr->reply_segs + *segs >
-	    dec->lim->max_write_segs)
+	if (dec->hdr->write_segs + *segs > dec->lim->max_write_segs)
 		return RPCRDMA_FAULT_TOO_MANY;
 
 	*bytes = 0;
@@ -166,16 +159,13 @@ static enum rpcrdma_fault dec_reply_chunk(struct decoder *dec)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
 	enum rpcrdma_fault fault;
-	u32 more, segs;
+	u32 more;
 
 	fault = dec_more(dec, &more);
 	if (fault || !more)
 		return fault;
 	hdr->reply = dec->at;
-	fault = dec_segments(dec, &segs, &hdr->reply_bytes);
-	if (!fault)
-		hdr->reply_segs = segs;
-	return fault;
+	return dec_segments(dec, &hdr->reply_segs, &hdr->reply_bytes);
 }
 
 static enum rpcrdma_fault dec_chunk_lists(struct decoder *dec)

@@ -71,6 +71,30 @@ static void plan_tile(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
 }
 
+/* One segment as long as any is one extent */
+static void plan_tile_longest(struct kunit *test)
+{
+	static const u32 frame[] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_NOMSG,
+		1, 0, 0xa1, 0xffffffff, 0, 0x1000,
+		0, 0, 0,
+	};
+	u8 *buf = frame_octets(test, frame, sizeof(frame));
+	struct rpcrdma_limits lim = frame_limits;
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+	struct rpcrdma_hdr hdr;
+
+	lim.max_message = U32_MAX;
+	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ACCEPT);
+	rpcrdma_tiler_init(&tiler, &hdr);
+
+	KUNIT_ASSERT_TRUE(test, rpcrdma_tiler_next(&tiler, &ext));
+	KUNIT_EXPECT_EQ(test, ext.len, U32_MAX);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
+}
+
 static void expect_tiled(struct kunit *test, const struct rpcrdma_hdr *hdr)
 {
 	u32 at = 0, count = 0, most = hdr->read_segs + 2 * hdr->read_chunks + 1;
@@ -244,6 +268,7 @@ static void plan_queues_fit(struct kunit *test)
 static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_call, call_gen_params),
 	KUNIT_CASE_PARAM(plan_tile, tile_gen_params),
+	KUNIT_CASE(plan_tile_longest),
 	KUNIT_CASE(plan_tile_all),
 	KUNIT_CASE(plan_inv_handle),
 	KUNIT_CASE(plan_inv_handle_none),

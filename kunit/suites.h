@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 
 extern struct kunit_suite rpcrdma_wire_suite;
+extern struct kunit_suite rpcrdma_wire_enc_suite;
 extern struct kunit_suite rpcrdma_answers_suite;
 extern struct kunit_suite rpcrdma_cm_private_suite;
 extern struct kunit_suite rpcrdma_plan_suite;

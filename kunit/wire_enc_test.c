@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * KUnit suite of common/wire_enc.c.
+ */
+#include "suites.h"
+#include "rich_frame.h"
+
+static void expect_octets(struct kunit *test, const struct rpcrdma_enc *enc,
+			  const u8 *want, u32 len)
+{
+	u32 i;
+
+	KUNIT_EXPECT_FALSE(test, enc->overflow);
+	KUNIT_ASSERT_EQ(test, enc->len, len);
+	for (i = 0; i < len; i++)
+		KUNIT_EXPECT_EQ_MSG(test, enc->buf[i], want[i], "octet %u", i);
+}
+
+static void encode_all(struct rpcrdma_enc *enc)
+{
+	static const struct rpcrdma_segment seg = {
+		.handle = 0xa1a2a3a4,
+		.length = 0xb1b2b3b4,
+		.offset = 0xc1c2c3c4c5c6c7c8ULL,
+	};
+
+	rpcrdma_enc_fixed(enc, XID, RPCRDMA_V1, 0x01020304, RPCRDMA_NOMSG);
+	rpcrdma_enc_read_segment(enc, 0x05060708, &seg);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_write_chunk(enc, 1);
+	rpcrdma_enc_segment(enc, &seg);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_reply_chunk(enc, 1);
+	rpcrdma_enc_segment(enc, &seg);
+}
+
+static const u8 encoded_all[] = {
+	/* fixed part */
+	0x11, 0x22, 0x33, 0x44, 0, 0, 0, 1,
+	0x01, 0x02, 0x03, 0x04, 0, 0, 0, 1,
+	/* Read list */
+	0, 0, 0, 1, 0x05, 0x06, 0x07, 0x08,
+	0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4,
+	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8,
+	0, 0, 0, 0,
+	/* Write list */
+	0, 0, 0, 1, 0, 0, 0, 1,
+	0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4,
+	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8,
+	0, 0, 0, 0,
+	/* Reply chunk */
+	0, 0, 0, 1, 0, 0, 0, 1,
+	0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4,
+	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8,
+};
+
+static void wire_encode_lists(struct kunit *test)
+{
+	struct rpcrdma_enc enc;
+	u8 buf[128];
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	encode_all(&enc);
+
+	expect_octets(test, &enc, encoded_all, sizeof(encoded_all));
+}
+
+static void wire_encode_empty(struct kunit *test)
+{
+	static const u8 want[RPCRDMA_HDR_MIN] = {
+		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 1, 0, 0, 0, 32,
+	};
+	u8 buf[RPCRDMA_HDR_MIN];
+	struct rpcrdma_enc enc;
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	rpcrdma_enc_fixed(&enc, XID, RPCRDMA_V1, 32, RPCRDMA_MSG);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+
+	expect_octets(test, &enc, want, sizeof(want));
+}
+
+static void wire_encode_errors(struct kunit *test)
+{
+	static const u8 vers[RPCRDMA_ERR_VERS_LEN] = {
+		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 4,
+		0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2,
+	};
+	static const u8 chunk[RPCRDMA_ERR_CHUNK_LEN] = {
+		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 4,
+		0, 0, 0, 2,
+	};
+	u8 buf[RPCRDMA_ERR_VERS_LEN];
+	struct rpcrdma_enc enc;
+
+	rpcrdma_enc_init(&enc, buf, sizeof(vers));
+	rpcrdma_enc_err_vers(&enc, XID, RPCRDMA_V1, 32, 1, 2);
+	expect_octets(test, &enc, vers, sizeof(vers));
+
+	rpcrdma_enc_init(&enc, buf, sizeof(chunk));
+	rpcrdma_enc_err_chunk(&enc, XID, RPCRDMA_V1, 32);
+	expect_octets(test, &enc, chunk, sizeof(chunk));
+}
+
+/* Room one octet short, and every other shortage: sticky, nothing behind */
+static void wire_encode_overflow(struct kunit *test)
+{
+	struct rpcrdma_enc enc;
+	u32 max;
+	u8 *buf;
+
+	for (max = 0; max < sizeof(encoded_all); max++) {
+		buf = kunit_kmalloc(test, max, GFP_KERNEL);
+		KUNIT_ASSERT_TRUE(test, buf);
+		rpcrdma_enc_init(&enc, buf, max);
+
+		encode_all(&enc);
+
+		KUNIT_EXPECT_TRUE(test, enc.overflow);
+		KUNIT_EXPECT_EQ(test, enc.len, max & ~3U);
+	}
+}
+
+/* What was decoded and given back in full is, octet for octet, what came */
+static void wire_encode_decoded(struct kunit *test)
+{
+	u8 *buf = frame_octets(test, rich_frame, sizeof(rich_frame));
+	struct rpcrdma_write_iter writes;
+	struct rpcrdma_read_iter reads;
+	u8 copy[sizeof(rich_frame)];
+	struct rpcrdma_chunk reply;
+	struct rpcrdma_enc enc;
+	struct rpcrdma_hdr hdr;
+
+	rpcrdma_decode(&hdr, buf, sizeof(rich_frame), &frame_limits);
+	rpcrdma_enc_init(&enc, copy, sizeof(copy));
+	rpcrdma_enc_fixed(&enc, hdr.xid, hdr.vers, hdr.credits, hdr.proc);
+	rpcrdma_read_iter_init(&reads, &hdr);
+	while (rpcrdma_read_iter_next(&reads))
+		rpcrdma_enc_read_segment(&enc, reads.position, &reads.seg);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_write_iter_init(&writes, &hdr);
+	while (rpcrdma_write_iter_next(&writes))
+		rpcrdma_enc_chunk_result(&enc, &writes.chunk,
+					 writes.chunk.bytes);
+	rpcrdma_enc_list_end(&enc);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_hdr_reply_chunk(&hdr, &reply));
+	rpcrdma_enc_chunk_result(&enc, &reply, reply.bytes);
+
+	expect_octets(test, &enc, buf, RICH_BODY);
+}
+
+static void wire_chunk_result(struct kunit *test)
+{
+	static const struct {
+		u64 written;
+		u32 lengths[2];
+		bool overflow;
+	} cases[] = {
+		{ 0, { 0, 0 } },
+		{ 1, { 1, 0 } },
+		{ 99, { 99, 0 } },
+		{ 100, { 100, 0 } },
+		{ 101, { 100, 1 } },
+		{ 119, { 100, 19 } },
+		{ 120, { 100, 20 } },
+		{ 121, { 100, 20 }, true },
+		{ 1ULL << 32, { 100, 20 }, true },
+	};
+	struct rpcrdma_write_iter it;
+	struct rpcrdma_enc enc;
+	struct rpcrdma_hdr hdr;
+	__be32 words[10];
+	u32 i;
+
+	decode_rich(test, &hdr);
+	rpcrdma_write_iter_init(&it, &hdr);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_write_iter_next(&it));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		rpcrdma_enc_init(&enc, words, sizeof(words));
+
+		rpcrdma_enc_chunk_result(&enc, &it.chunk, cases[i].written);
+
+		KUNIT_EXPECT_EQ(test, enc.overflow, cases[i].overflow);
+		if (cases[i].overflow)
+			continue;
+		KUNIT_EXPECT_EQ(test, enc.len, (u32)sizeof(words));
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[0]), 1U);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[1]), 2U);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[2]), 0xb1U);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[3]),
+				cases[i].lengths[0]);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[7]),
+				cases[i].lengths[1]);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(words[9]), 0x5000U);
+	}
+}
+
+/* Nothing but the limits keeps a chunk below 4 GiB */
+static void wire_chunk_result_large(struct kunit *test)
+{
+	static const u32 frame[] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG, 0,
+		1, 2, 0xb1, 0xffffffff, 0, 0, 0xb2, 0xffffffff, 0, 0,
+		0, 0, XID, 0,
+	};
+	u8 *buf = frame_octets(test, frame, sizeof(frame));
+	struct rpcrdma_limits lim = frame_limits;
+	struct rpcrdma_write_iter it;
+	struct rpcrdma_enc enc;
+	struct rpcrdma_hdr hdr;
+	__be32 words[10];
+
+	lim.max_message = U64_MAX;
+	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ACCEPT);
+	rpcrdma_write_iter_init(&it, &hdr);
+	KUNIT_ASSERT_TRUE(test, rpcrdma_write_iter_next(&it));
+	rpcrdma_enc_init(&enc, words, sizeof(words));
+
+	rpcrdma_enc_chunk_result(&enc, &it.chunk, 1ULL << 32);
+
+	KUNIT_EXPECT_FALSE(test, enc.overflow);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(words[3]), 0xffffffffU);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(words[7]), 1U);
+}
+
+static struct kunit_case wire_enc_cases[] = {
+	KUNIT_CASE(wire_encode_lists),
+	KUNIT_CASE(wire_encode_empty),
+	KUNIT_CASE(wire_encode_errors),
+	KUNIT_CASE(wire_encode_overflow),
+	KUNIT_CASE(wire_encode_decoded),
+	KUNIT_CASE(wire_chunk_result),
+	KUNIT_CASE(wire_chunk_result_large),
+	{}
+};
+
+struct kunit_suite rpcrdma_wire_enc_suite = {
+	.name = "rpcrdma-wire-enc",
+	.test_cases = wire_enc_cases,
+};
