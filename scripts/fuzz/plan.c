@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Fuzz target: transfer modes and queue sizes for any shape and any device.
+ * What is planned is worked out again, in numbers that cannot wrap.
  */
 #include "fuzz.h"
 
@@ -42,6 +43,52 @@ static void draw_shape(struct draw *draw, struct rpcrdma_call_shape *s)
 	s->mr_bytes = draw_size(draw);
 }
 
+typedef unsigned __int128 wide;
+
+static wide ref_segments(const struct rpcrdma_call_shape *s, wide bytes)
+{
+	return s->mr_bytes ? (bytes + s->mr_bytes - 1) / s->mr_bytes : 1;
+}
+
+/* Header octets of a Call that offers what is planned */
+static wide ref_header(const struct rpcrdma_call_shape *s,
+		       const struct rpcrdma_call_plan *plan)
+{
+	wide bytes = plan->reply_chunk_bytes, pages = 0, len = RPCRDMA_HDR_MIN;
+
+	if (plan->write_list)
+		len += 8 + 16 * ref_segments(s, s->reply_pages);
+	if (!plan->reply_chunk)
+		return len;
+	if (!plan->write_list)
+		pages = min(s->reply_pages, plan->reply_chunk_bytes);
+	len += 4 + 16 * ref_segments(s, bytes - pages);
+	return pages ? len + 16 * (ref_segments(s, pages) + 1) : len;
+}
+
+static bool ref_read_chunk(const struct rpcrdma_call_shape *s, wide header)
+{
+	wide rest = (wide)s->head + s->tail;
+
+	if (!s->call_ddp || s->no_ddp || !s->pages || !s->head || s->head % 4)
+		return false;
+	rest -= s->tail_pad < s->tail ? s->tail_pad : s->tail;
+	return header + 24 * ref_segments(s, s->pages) + rest <= s->inline_send;
+}
+
+static void check_mode(const struct rpcrdma_call_shape *s,
+		       const struct rpcrdma_call_plan *plan)
+{
+	wide header = ref_header(s, plan);
+	bool fits = header + s->head + s->pages + s->tail <= s->inline_send;
+
+	PROPERTY(fits == (plan->mode == RPCRDMA_CALL_INLINE ||
+			  plan->mode == RPCRDMA_CALL_PULLUP));
+	if (!fits)
+		PROPERTY(ref_read_chunk(s, header) ==
+			 (plan->mode == RPCRDMA_CALL_READ_CHUNK));
+}
+
 static void check_call(const struct rpcrdma_call_shape *s)
 {
 	u64 total = (u64)s->head + s->pages + s->tail;
@@ -67,6 +114,7 @@ static void check_call(const struct rpcrdma_call_shape *s)
 			 plan.write_list || plan.reply_chunk);
 		break;
 	}
+	check_mode(s, &plan);
 	if (plan.write_list)
 		PROPERTY(s->reply_ddp && !s->no_ddp && s->reply_pages);
 	if (plan.reply_chunk)
@@ -98,6 +146,45 @@ static void draw_queues(struct draw *draw, struct rpcrdma_queue_want *want,
 	dev->max_init_rd_atom = draw_u8(draw);
 }
 
+/* Do so many credits fit the device? */
+static bool ref_fits(const struct rpcrdma_queue_want *want,
+		     const struct rpcrdma_device_limits *dev, u64 credits,
+		     u64 bc)
+{
+	wide room = min(dev->max_qp_wr, dev->max_cqe), mrs = 0, pages;
+
+	if (want->use_frwr) {
+		pages = max(want->payload_pages, 1U);
+		if (!dev->max_frwr_pages)
+			return false;
+		mrs = (pages + dev->max_frwr_pages - 1) / dev->max_frwr_pages;
+		if (credits * mrs > dev->max_mr)
+			return false;
+		mrs++;
+	}
+	return credits * (1 + 2 * mrs + want->rw_wrs) + bc + 1 <= room;
+}
+
+/* No credit more than the device carries, and none less */
+static void check_credits(const struct rpcrdma_queue_want *want,
+			  const struct rpcrdma_device_limits *dev,
+			  const struct rpcrdma_queue_sizes *s, int ret)
+{
+	u64 bc = want->bc_credits;
+
+	if (!ref_fits(want, dev, 1, bc) && bc > 1)
+		bc = 1;
+	PROPERTY((ret == 0) == (want->credits && dev->max_send_sge &&
+				dev->max_recv_sge &&
+				ref_fits(want, dev, 1, bc)));
+	if (ret)
+		return;
+	PROPERTY(s->bc_credits == bc);
+	PROPERTY(ref_fits(want, dev, s->credits, bc));
+	PROPERTY(s->credits == want->credits ||
+		 !ref_fits(want, dev, (u64)s->credits + 1, bc));
+}
+
 static void check_queues(const struct rpcrdma_queue_want *want,
 			 const struct rpcrdma_device_limits *dev)
 {
@@ -106,6 +193,7 @@ static void check_queues(const struct rpcrdma_queue_want *want,
 
 	ret = rpcrdma_plan_queues(&s, want, dev);
 	PROPERTY(ret == 0 || ret == -EINVAL);
+	check_credits(want, dev, &s, ret);
 	if (ret)
 		return;
 	PROPERTY(s.credits >= 1 && s.credits <= want->credits);
