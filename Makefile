@@ -13,8 +13,8 @@ endif
 BUILD = scripts/build "$(KDIR)/" $(MAKEOVERRIDES)
 
 .NOTPARALLEL:
-.PHONY: module modules-all install uninstall setup lint kunit fuzz check demo \
-	vm-shell clean help
+.PHONY: module modules-all install uninstall setup lint kunit fuzz coverage \
+	mutants check demo vm-shell clean help
 
 module:
 	@$(BUILD)
@@ -41,6 +41,12 @@ kunit: setup
 
 fuzz: setup
 	@scripts/check fuzz
+
+coverage: setup
+	@scripts/coverage/run
+
+mutants: setup
+	@scripts/mutants/run
 
 check: setup
 	@scripts/check
@@ -77,4 +83,6 @@ help:
 #h   make lint          compiler and sparse warnings, style, comments, layers
 #h   make kunit         KUnit suites in the debug kernel (KASAN, lockdep)
 #h   make fuzz          a minute of each fuzzer
+#h   make coverage      lines and branches of the pure files that tests take
+#h   make mutants       change the pure files in 1,500 places: do tests notice?
 #h   make setup         install and download what the above need (they do it)
