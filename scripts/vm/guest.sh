@@ -51,7 +51,7 @@ check() {
 	if [ $rc = 0 ]; then
 		pass "$name"
 	else
-		sed "s/^/$name: /" "$out" | tail -n 40
+		awk -v name="$name" '{ print name ": " $0 }' "$out" | tail -n 40
 		fail "$name" "status $rc: $(grep . "$out" | tail -n 1 || :)"
 	fi
 	rm -f "$out"

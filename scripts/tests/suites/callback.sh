@@ -37,3 +37,32 @@ suite_callback() {
 		check "umount callback vers=$v" umount_nfs
 	done
 }
+
+# The connection is lost while a recall is under way. Whether nfsd recalls again
+# on the next connection or takes the delegation away in the end is its affair:
+# either way the local open goes on, and the client with it.
+callback_lost() {
+	local t0=$SECONDS
+	wire_down
+	on_server "timeout 90 bash -c 'echo changed >$EXPORT/deleg' & echo \$! >/run/opener" >/dev/null
+	# The client has nothing to send, and sees nothing
+	on_server "wait_for 60 none_live" >/dev/null
+	wire_up
+	ls -l $MNT/deleg
+	ON_SERVER_LIMIT=120 on_server "wait_for 100 job_ended \$(cat /run/opener)" >/dev/null
+	echo "the open for writing took $((SECONDS - t0)) s"
+	# Until it hears that its delegation is gone, the client may use its cache
+	wait_for 60 callback_content
+}
+
+suite_callback_lost() {
+	on_server "echo original >$EXPORT/deleg; chmod 666 $EXPORT/deleg" >/dev/null
+	check "mount callback lost vers=4.2" mount_nfs "vers=4.2,timeo=150"
+	check "callback channel up before the loss" on_server "wait_for 20 callback_up"
+	exec 9<$MNT/deleg
+	check "delegation granted before the loss" callback_granted
+	check "connection lost with a recall in flight" callback_lost
+	exec 9<&-
+	check "callback channel up after the loss" on_server "wait_for 60 callback_up"
+	check "umount callback lost vers=4.2" umount_nfs
+}

@@ -25,8 +25,8 @@ cut_by_sysfs() {
 	done
 }
 none_live() { [ "$(live_connections)" = 0 ]; }
-# On 6.1 the connection may look alive for long, with the stock module as well
-# (Documentation/testing.rst): the RPC timeout (timeo below) ends it then.
+# On 6.1 rxe may fail without a word (Documentation/testing.rst, with the stock
+# module as well): the RPC timeout (timeo below) ends the connection then.
 cut_by_loss() {
 	wire_down
 	wait_for 90 none_live
