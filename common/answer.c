@@ -87,3 +87,61 @@ enum rpcrdma_answer rpcrdma_answer(const struct rpcrdma_hdr *hdr,
 		return answer_of_requester(hdr, invalidated);
 	return answer_of_responder(hdr, disposition);
 }
+
+/**
+ * rpcrdma_hdr_grant - the credits that a message grants
+ * @hdr: header as rpcrdma_decode() left it
+ * @most: those that there are Receives for, at least one
+ *
+ * None would be a deadlock; more than there are Receives for could not be
+ * answered (RFC 8166, section 3.3.1).
+ *
+ * Context: Any context.
+ * Return: 1 to @most; 0 when the message says nothing that can be believed.
+ */
+u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most)
+{
+	if (hdr->len < RPCRDMA_FIXED_LEN ||
+	    hdr->fault == RPCRDMA_FAULT_VERSION)
+		return 0;
+	return clamp_t(u32, hdr->credits, 1, most);
+}
+
+/**
+ * rpcrdma_hdr_written - octets that a Reply says are in the Write chunk
+ * @hdr: accepted header of a Reply to a Call that offered at most one
+ *
+ * Context: Any context.
+ * Return: their number.
+ */
+u64 rpcrdma_hdr_written(const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_write_iter it;
+
+	/* Without a chunk the iterator stays at nothing */
+	rpcrdma_write_iter_init(&it, hdr);
+	rpcrdma_write_iter_next(&it);
+	return it.chunk.bytes;
+}
+
+/**
+ * rpcrdma_reply_within - do a Reply's chunks hold what they can hold?
+ * @hdr: accepted header of a Reply
+ * @write_offered: octets of the Write chunk that the Call offered
+ * @reply_offered: octets of the Reply chunk that it offered
+ *
+ * The whole message is either inline or in the Reply chunk (RFC 8166, section
+ * 3.5). What a Responder says it wrote beyond the end of a chunk it did not.
+ *
+ * Context: Any context.
+ * Return: whether the Reply can be taken.
+ */
+bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
+			  u64 reply_offered)
+{
+	if (rpcrdma_hdr_written(hdr) > write_offered)
+		return false;
+	if (hdr->proc == RPCRDMA_NOMSG)
+		return hdr->reply_bytes && hdr->reply_bytes <= reply_offered;
+	return !hdr->reply_bytes;
+}

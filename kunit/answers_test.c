@@ -94,12 +94,158 @@ static void answers_complete(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, answers[i], true, "answer %u", i);
 }
 
+static void answers_grant(struct kunit *test)
+{
+	static const struct {
+		u32 len;
+		enum rpcrdma_fault fault;
+		u32 credits, want;
+	} cases[] = {
+		{ 36, RPCRDMA_FAULT_NONE, 0, 1 },
+		{ 36, RPCRDMA_FAULT_NONE, 1, 1 },
+		{ 36, RPCRDMA_FAULT_NONE, 2, 2 },
+		{ 36, RPCRDMA_FAULT_NONE, 63, 63 },
+		{ 36, RPCRDMA_FAULT_NONE, 64, 64 },
+		{ 36, RPCRDMA_FAULT_NONE, 65, 64 },
+		{ 36, RPCRDMA_FAULT_NONE, U32_MAX, 64 },
+		{ 16, RPCRDMA_FAULT_SHORT, 32, 32 },
+		{ 15, RPCRDMA_FAULT_SHORT, 32, 0 },
+		{ 36, RPCRDMA_FAULT_XID, 32, 32 },
+		{ 36, RPCRDMA_FAULT_VERSION, 32, 0 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct rpcrdma_hdr hdr = {
+			.len = cases[i].len,
+			.fault = cases[i].fault,
+			.credits = cases[i].credits,
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64),
+				    cases[i].want, "case %u", i);
+	}
+}
+
+/**
+ * struct within_case - a Reply, and what the Call offered
+ * @name: of the case
+ * @len: octets of @frame
+ * @frame: words in host order
+ * @written: what the Write chunk says
+ * @write_offered: octets of the Write chunk in the Call
+ * @reply_offered: octets of the Reply chunk in the Call
+ * @want: can it be taken?
+ */
+struct within_case {
+	const char	*name;
+	u32		len;
+	u32		frame[FRAME_WORDS];
+	u64		written;
+	u32		write_offered;
+	u32		reply_offered;
+	bool		want;
+};
+
+static const struct within_case within_cases[] = {
+	{ "inline, nothing offered", 36,
+	  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 },
+	  0, 0, 0, true },
+	{ "inline, both offered", 36,
+	  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 },
+	  0, 9, 9, true },
+	{ "as much written as offered", 76,
+	  { XID, 1, 32, RPCRDMA_MSG, 0,
+	    1, 2, 0xb1, 4, 7, 0, 0xb2, 5, 7, 0,
+	    0, 0, XID, 1 },
+	  9, 9, 0, true },
+	{ "less written than offered", 76,
+	  { XID, 1, 32, RPCRDMA_MSG, 0,
+	    1, 2, 0xb1, 4, 7, 0, 0xb2, 5, 7, 0,
+	    0, 0, XID, 1 },
+	  9, 10, 0, true },
+	{ "more written than offered", 76,
+	  { XID, 1, 32, RPCRDMA_MSG, 0,
+	    1, 2, 0xb1, 4, 7, 0, 0xb2, 5, 7, 0,
+	    0, 0, XID, 1 },
+	  9, 8, 0, false },
+	{ "written, nothing offered", 76,
+	  { XID, 1, 32, RPCRDMA_MSG, 0,
+	    1, 2, 0xb1, 4, 7, 0, 0xb2, 5, 7, 0,
+	    0, 0, XID, 1 },
+	  9, 0, 16, false },
+	{ "inline, Reply chunk given back empty",
+	  56, { XID, 1, 32, RPCRDMA_MSG, 0, 0, 1, 1, 0xb1, 0, 7, 0, XID, 1 },
+	  0, 0, 8, true },
+	{ "inline and in the Reply chunk",
+	  56, { XID, 1, 32, RPCRDMA_MSG, 0, 0, 1, 1, 0xb1, 1, 7, 0, XID, 1 },
+	  0, 0, 8, false },
+	{ "Reply chunk as long as offered", 48,
+	  { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 0xb1, 8, 7, 0 },
+	  0, 0, 8, true },
+	{ "Reply chunk shorter than offered", 48,
+	  { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 0xb1, 8, 7, 0 },
+	  0, 0, 9, true },
+	{ "Reply chunk longer than offered", 48,
+	  { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 0xb1, 8, 7, 0 },
+	  0, 0, 7, false },
+	{ "Reply chunk, none offered", 48,
+	  { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 0xb1, 8, 7, 0 },
+	  0, 8, 0, false },
+	{ "Reply chunk of no octets",
+	  48, { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 0xb1, 0, 7, 0 },
+	  0, 0, 8, false },
+	{ "both as offered", 72,
+	  { XID, 1, 32, RPCRDMA_NOMSG, 0,
+	    1, 1, 0xb1, 4, 7, 0,
+	    0,
+	    1, 1, 0xb2, 8, 7, 0 },
+	  4, 4, 8, true },
+	{ "both, more written than offered", 72,
+	  { XID, 1, 32, RPCRDMA_NOMSG, 0,
+	    1, 1, 0xb1, 4, 7, 0,
+	    0,
+	    1, 1, 0xb2, 8, 7, 0 },
+	  4, 3, 8, false },
+	{ "both, Reply chunk longer than offered", 72,
+	  { XID, 1, 32, RPCRDMA_NOMSG, 0,
+	    1, 1, 0xb1, 4, 7, 0,
+	    0,
+	    1, 1, 0xb2, 8, 7, 0 },
+	  4, 4, 7, false },
+};
+
+static void within_case_desc(const struct within_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(within, within_cases, within_case_desc);
+
+static void answers_within(struct kunit *test)
+{
+	const struct within_case *c = test->param_value;
+	u8 *buf = frame_octets(test, c->frame, c->len);
+	struct rpcrdma_hdr hdr;
+
+	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, c->len,
+					     &requester_limits),
+			RPCRDMA_ACCEPT);
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_written(&hdr), c->written);
+	KUNIT_EXPECT_EQ(test, rpcrdma_reply_within(&hdr, c->write_offered,
+						   c->reply_offered),
+			c->want);
+}
+
 static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE_PARAM(answers_responder, answer_gen_params),
 	KUNIT_CASE_PARAM(answers_requester, answer_gen_params),
 	KUNIT_CASE(answers_callback_chunks),
 	KUNIT_CASE(answers_unknown_disposition),
 	KUNIT_CASE(answers_complete),
+	KUNIT_CASE(answers_grant),
+	KUNIT_CASE_PARAM(answers_within, within_gen_params),
 	{}
 };
 

@@ -15,6 +15,7 @@
 #include <linux/sunrpc/sched.h>
 #include <linux/sunrpc/xprt.h>
 
+#include "rpcrdma/answer.h"
 #include "svc_rdma.h"
 
 static const struct rpc_timeout bc_timeout = {
@@ -48,10 +49,8 @@ static struct rpc_rqst *bc_find(struct rpc_xprt *xprt, u32 xid)
 	return rqst;
 }
 
-/* A grant of none would be for ever; more than we asked for is of no use */
 static void bc_take_credits(struct rpc_xprt *xprt, u32 credits)
 {
-	credits = clamp_t(u32, credits, 1, xprt->max_reqs);
 	spin_lock(&xprt->transport_lock);
 	xprt->cwnd = credits << RPC_CWNDSHIFT;
 	spin_unlock(&xprt->transport_lock);
@@ -84,7 +83,7 @@ void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 	} else {
 		status = -EIO;
 	}
-	bc_take_credits(xprt, hdr->credits);
+	bc_take_credits(xprt, rpcrdma_hdr_grant(hdr, xprt->max_reqs));
 	bc_complete(xprt, rqst, status);
 }
 

@@ -18,17 +18,12 @@ static void rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
 /**
  * rpcrdma_credits_update - the server has granted credits
  * @rx: transport
- * @credits: as received
- * @max: those we have Receives for
- *
- * None would be a deadlock; more than we have Receives for could not be
- * answered (RFC 8166, section 3.3.1).
+ * @credits: from rpcrdma_hdr_grant()
  *
  * Context: process.
  */
-void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits, u32 max)
+void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
 {
-	credits = clamp(credits, 1U, max);
 	if (likely(credits == READ_ONCE(rx->granted)))
 		return;
 	spin_lock(&rx->xprt.transport_lock);

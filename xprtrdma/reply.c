@@ -31,14 +31,6 @@ static void rpcrdma_limits_of(const struct rpcrdma_ep *ep,
 	lim->max_message = 2 * XPRT_RDMA_PAYLOAD;
 }
 
-static u64 rpcrdma_written(const struct rpcrdma_hdr *hdr)
-{
-	struct rpcrdma_write_iter it;
-
-	rpcrdma_write_iter_init(&it, hdr);
-	return rpcrdma_write_iter_next(&it) ? it.chunk.bytes : 0;
-}
-
 static int rpcrdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
 			   u32 len)
 {
@@ -91,11 +83,9 @@ static int rpcrdma_place_msg(struct rpcrdma_req *req,
 	struct rpcrdma_xprt *rx = req->rx;
 	struct rpc_rqst *rqst = &req->rqst;
 	const u8 *body = hdr->buf + hdr->body;
-	u64 written = rpcrdma_written(hdr);
+	u64 written = rpcrdma_hdr_written(hdr);
 	int rc;
 
-	if (hdr->reply_bytes || written > req->write_offered)
-		return -EIO;
 	if (written) {
 		rx->stats.total_rdma_reply += written;
 		return rpcrdma_place_around(rqst, body, hdr->body_len, written);
@@ -111,11 +101,8 @@ static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 			       const struct rpcrdma_hdr *hdr)
 {
 	const struct xdr_buf *buf = &req->rqst.rq_private_buf;
-	u64 written = rpcrdma_written(hdr);
+	u64 written = rpcrdma_hdr_written(hdr);
 
-	if (!hdr->reply_bytes || hdr->reply_bytes > req->reply_offered ||
-	    written > req->write_offered)
-		return -EIO;
 	req->rx->stats.total_rdma_reply += hdr->reply_bytes + written;
 	/* Octets behind a data item that is short would stand elsewhere */
 	if (written && xdr_align_size(written) < buf->page_len &&
@@ -129,20 +116,17 @@ static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 
 static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 {
-	if (hdr->fault)
+	/*
+	 * After RDMA_ERROR the same Call would fare no better a second time
+	 * (RFC 8166, section 4.5.3)
+	 */
+	if (hdr->fault || hdr->proc == RPCRDMA_ERROR)
 		return -EIO;
-	switch (hdr->proc) {
-	case RPCRDMA_MSG:
-		return rpcrdma_place_msg(req, hdr);
-	case RPCRDMA_NOMSG:
+	if (!rpcrdma_reply_within(hdr, req->write_offered, req->reply_offered))
+		return -EIO;
+	if (hdr->proc == RPCRDMA_NOMSG)
 		return rpcrdma_place_nomsg(req, hdr);
-	default:
-		/*
-		 * RDMA_ERROR: the same Call would fare no better a second
-		 * time (RFC 8166, section 4.5.3)
-		 */
-		return -EIO;
-	}
+	return rpcrdma_place_msg(req, hdr);
 }
 
 /* Asleep, waiting for its Reply; or being released, when nothing matters */
@@ -305,17 +289,15 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_xprt *rx = ep->owner;
-	struct rpcrdma_req *req = NULL;
+	u32 credits = rpcrdma_hdr_grant(&recv->hdr, ep->sizes.credits);
+	struct rpcrdma_req *req;
 
 	/* The server answers: no need to wait before we connect again */
 	rx->xprt.reestablish_timeout = 0;
-	if (recv->hdr.len >= RPCRDMA_FIXED_LEN &&
-	    recv->hdr.fault != RPCRDMA_FAULT_VERSION)
-		rpcrdma_credits_update(rx, recv->hdr.credits,
-				       ep->sizes.credits);
+	if (credits)
+		rpcrdma_credits_update(rx, credits);
 
-	if (recv->hdr.len >= RPCRDMA_WORD)
-		req = rpcrdma_match(rx, recv->hdr.xid);
+	req = rpcrdma_match(rx, recv->hdr.xid);
 	if (req)
 		rpcrdma_reply_matched(ep, req, recv);
 	else

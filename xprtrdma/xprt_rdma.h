@@ -291,7 +291,7 @@ void xprt_rdma_close(struct rpc_xprt *xprt);
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt);
 
 /* credits.c */
-void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits, u32 max);
+void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits);
 void rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by);
 void rpcrdma_credits_reset(struct rpcrdma_xprt *rx);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * What a side does with a message that it received: the decision behind
- * rpcrdma_decode()'s, which knows the header but not who looks at it. Pure.
+ * rpcrdma_decode()'s, which knows the header but not who looks at it; and what
+ * it believes of a message that it takes. Pure.
  */
 #ifndef RPCRDMA_ANSWER_H
 #define RPCRDMA_ANSWER_H
@@ -47,5 +48,10 @@ enum rpcrdma_answer {
 enum rpcrdma_answer rpcrdma_answer(const struct rpcrdma_hdr *hdr,
 				   enum rpcrdma_disposition disposition,
 				   enum rpcrdma_role role, bool invalidated);
+
+u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most);
+u64 rpcrdma_hdr_written(const struct rpcrdma_hdr *hdr);
+bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
+			  u64 reply_offered);
 
 #endif /* RPCRDMA_ANSWER_H */
