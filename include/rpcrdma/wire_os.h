@@ -25,13 +25,13 @@
 #include <stdint.h>
 #include <string.h>
 #include <endian.h>
+/* __be32, __be64: <infiniband/verbs.h> brings the same */
+#include <linux/types.h>
 
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
-typedef uint32_t __be32;
-typedef uint64_t __be64;
 
 #define cpu_to_be32(x)	htobe32(x)
 #define be32_to_cpu(x)	be32toh(x)

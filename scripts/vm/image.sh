@@ -28,12 +28,15 @@ GUEST_MODULES=(
 	null_blk loop
 )
 
+# What peers read and write Transport Headers with, if they do
+PEER_PURE=("$SCRIPTS"/../common/{wire,wire_enc,cm_private}.c "$SCRIPTS"/../include/rpcrdma/{wire,wire_os,cm_private}.h)
+
 guest_which() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
 
 # Hash of what an archive is made of: this file, and size and time of each input.
 image_key() {
 	{
-		cat "$SCRIPTS/vm/image.sh" "$SCRIPTS/vm/init" "$SCRIPTS"/vm/tools/*.c "$SCRIPTS"/peer/*.[ch]
+		cat "$SCRIPTS/vm/image.sh" "$SCRIPTS/vm/init" "$SCRIPTS"/vm/tools/*.c "$SCRIPTS"/peer/*.[ch] "${PEER_PURE[@]}"
 		stat -Lc '%n %s %Y' "$@"
 	} | sha256sum | cut -c1-16
 }
@@ -120,14 +123,16 @@ image_helpers() {
 	done
 }
 
-# Peers on user-space verbs: each NAME is made of scripts/peer/NAME*.c and verbs*.c.
+# Peers on user-space verbs: each NAME is made of scripts/peer/NAME*.c, verbs*.c
+# and the pure files.
 image_peers() {
 	local root=$1 name out sources
 	for name in peer proxy; do
 		out=$root/usr/bin/$name
 		sources=("$SCRIPTS/peer/$name"*.c)
 		[ -e "${sources[0]}" ] || continue
-		gcc -O2 -Wall -Wextra -o "$out" "${sources[@]}" "$SCRIPTS"/peer/verbs*.c -lrdmacm -libverbs ||
+		gcc -O2 -Wall -Wextra -I "$SCRIPTS/../include" -o "$out" "${sources[@]}" "$SCRIPTS"/peer/verbs*.c \
+			"${PEER_PURE[@]:0:3}" -lrdmacm -libverbs ||
 			die "cannot build $name"
 		image_add_libraries "$root" "$out"
 	done

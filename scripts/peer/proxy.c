@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A bad server: RPC-over-RDMA to the client, TCP to the real nfsd, and rules
+ * that say where it deviates. Without rules it is a good one.
+ *
+ *   proxy [-p PORT] [-n NFSD_PORT] [-s SEED] [-o REPORT] RULES
+ *
+ * SIGUSR1 lets go of the Replies that are held. SIGHUP writes the counts to
+ * REPORT, key=value in one line, begins to count anew, and reads RULES again.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proxy.h"
+
+#define MAX_CONNS	64
+
+/* So long without another Call, and those that were gathered are answered */
+#define GATHER_MS	1500
+
+struct report report;
+
+static struct conn *conns;
+static struct vb_listener *listener;
+static int nfsd_fd, signal_fd;
+static const char *report_file = "/dev/stdout", *rules_file;
+static int64_t last_call;
+
+int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+void say(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("proxy %lld: ", (long long)now_ms());
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+}
+
+void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("proxy: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static void write_report(void)
+{
+	FILE *out = fopen(report_file, "w");
+
+	if (!out)
+		die("cannot write %s", report_file);
+	for (int i = PROC_NULL; i < PROC_MAX; i++)
+		fprintf(out, "%s=%u ", proc_name(i), report.by_proc[i]);
+	fprintf(out, "calls=%u connections=%u deviations=%u kills=%u sends_inv=%u repeated=%u bad_calls=%u exceeded=%u most=%u refused=%u trespassed=%u late=%u reverse_answers=%u\n",
+		report.calls, report.connections, report.deviations,
+		report.kills, report.sends_inv, report.repeated,
+		report.bad_calls, report.exceeded, report.most, report.refused,
+		report.trespassed, report.late, report.reverse_answers);
+	fclose(out);
+}
+
+/* ---- Replies from nfsd -------------------------------------------------------- */
+
+static void answer(struct call *call)
+{
+	if (call->conn && !call->conn->dead)
+		reply_send(call);
+	call_free(call);
+}
+
+/* Held ones, those that were gathered or all of them */
+static void let_go(bool all)
+{
+	struct call *call, *oldest;
+
+	do {
+		oldest = NULL;
+		for (call = calls; call; call = call->next)
+			if (call->state == CALL_HELD && (all || !call->dev.hold))
+				oldest = call;
+		if (oldest) {
+			report.late++;
+			answer(oldest);
+		}
+	} while (oldest);
+}
+
+static unsigned int gathered(uint32_t *want)
+{
+	unsigned int n = 0;
+
+	*want = 0;
+	for (struct call *call = calls; call; call = call->next) {
+		if (call->state != CALL_HELD || !call->dev.gather)
+			continue;
+		n++;
+		*want = call->dev.gather;
+	}
+	return n;
+}
+
+static void check_gathered(void)
+{
+	uint32_t want;
+	unsigned int n = gathered(&want);
+
+	if (n && (n >= want || now_ms() - last_call > GATHER_MS))
+		let_go(false);
+}
+
+static void nfsd_answers(void)
+{
+	struct call *call;
+	uint32_t len;
+	uint8_t *msg;
+
+	while ((len = nfsd_receive(&msg))) {
+		call = len >= 8 ? call_answered(rpc_word(msg, 0)) : NULL;
+		if (!call)
+			continue;
+		call->reply = malloc(len);
+		if (!call->reply)
+			die("no memory");
+		memcpy(call->reply, msg, len);
+		call->reply_len = len;
+		call->state = CALL_HELD;
+		if (!call->conn || (!call->dev.hold && !call->dev.gather))
+			answer(call);
+		else if (call->dev.hold)
+			say("held: %s, XID 0x%08x", proc_name(call->proc),
+			    call->hdr.xid);
+	}
+}
+
+/* ---- the loop ----------------------------------------------------------------- */
+
+static void accept_one(void)
+{
+	struct conn *conn = conn_accept(listener, ++report.connections);
+
+	if (!conn)
+		return;
+	conn->next = conns;
+	conns = conn;
+}
+
+static void receive(struct conn *conn)
+{
+	struct vb_event ev;
+
+	while (conn_next(conn, &ev)) {
+		last_call = now_ms();
+		call_received(conn, &ev);
+	}
+}
+
+static void bury(void)
+{
+	struct conn **p = &conns, *conn;
+
+	while ((conn = *p)) {
+		if (!conn->dead) {
+			p = &conn->next;
+			continue;
+		}
+		*p = conn->next;
+		calls_drop(conn);
+		conn_free(conn);
+	}
+}
+
+static void take_signal(void)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGUSR1) {
+		let_go(true);
+		return;
+	}
+	write_report();
+	memset(&report, 0, sizeof(report));
+	rules_read(rules_file);
+	say("rules read");
+}
+
+static void loop_once(void)
+{
+	struct pollfd fds[3 + 2 * MAX_CONNS] = {
+		{ .fd = listener->events->fd, .events = POLLIN },
+		{ .fd = nfsd_fd, .events = POLLIN },
+		{ .fd = signal_fd, .events = POLLIN },
+	};
+	struct conn *conn;
+	int n = 3, ms = 100;
+
+	for (conn = conns; conn && n < 3 + 2 * MAX_CONNS; conn = conn->next) {
+		vb_fds(conn->vb, &fds[n]);
+		if (conn_waiting(conn))
+			ms = 0;
+		n += 2;
+	}
+	if (poll(fds, n, ms) < 0 && errno != EINTR)
+		die("poll: %s", strerror(errno));
+	for (conn = conns; conn; conn = conn->next)
+		receive(conn);
+	calls_forward();
+	if (fds[1].revents)
+		nfsd_answers();
+	check_gathered();
+	if (fds[2].revents)
+		take_signal();
+	bury();
+	if (fds[0].revents)
+		accept_one();
+}
+
+static int watch_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_NONBLOCK);
+}
+
+int main(int argc, char **argv)
+{
+	const char *nfsd_port = "2049";
+	int c, port = 20050;
+
+	while ((c = getopt(argc, argv, "p:n:s:o:")) != -1) {
+		switch (c) {
+		case 'p': port = atoi(optarg); break;
+		case 'n': nfsd_port = optarg; break;
+		case 's': rules_seed(atoi(optarg)); break;
+		case 'o': report_file = optarg; break;
+		default: return 2;
+		}
+	}
+	if (optind != argc - 1)
+		return 2;
+	rules_file = argv[optind];
+	rules_read(rules_file);
+	signal_fd = watch_signals();
+	nfsd_fd = nfsd_connect(nfsd_port);
+	listener = vb_listen("0.0.0.0", port);
+	if (!listener)
+		die("listen: %s", vb_why());
+	say("listening on port %d", port);
+	for (;;)
+		loop_once();
+}

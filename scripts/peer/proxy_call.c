@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Calls on their way to nfsd: what the client sent, as one RPC message.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy.h"
+
+/* nfsd stops to listen when it cannot send: never so many that it could */
+#define AT_NFSD		4U
+
+/* Newest first */
+struct call *calls;
+
+/* The XIDs that were there before, in a hash table that is never full */
+static bool seen_before(uint32_t xid)
+{
+	static uint32_t seen[1 << 20];
+	uint32_t mask = (1 << 20) - 1;
+	uint32_t at = (xid * 2654435761U) & mask;
+
+	if (!xid)
+		return false;
+	while (seen[at] && seen[at] != xid)
+		at = (at + 1) & mask;
+	if (seen[at] == xid)
+		return true;
+	seen[at] = xid;
+	return false;
+}
+
+unsigned int calls_count(enum call_state state)
+{
+	unsigned int n = 0;
+
+	for (struct call *call = calls; call; call = call->next)
+		n += call->state == state;
+	return n;
+}
+
+void call_free(struct call *call)
+{
+	struct call **p = &calls;
+
+	while (*p && *p != call)
+		p = &(*p)->next;
+	if (*p)
+		*p = call->next;
+	free(call->msg);
+	free(call->reply);
+	free(call);
+}
+
+/* A Call that nfsd works on is kept: the same may come again */
+void calls_drop(struct conn *conn)
+{
+	struct call *call, *next;
+
+	for (call = calls; call; call = next) {
+		next = call->next;
+		if (call->conn != conn)
+			continue;
+		call->conn = NULL;
+		if (call->state != CALL_AT_NFSD)
+			call_free(call);
+	}
+}
+
+static struct call *find(uint32_t xid, enum call_state state)
+{
+	struct call *call;
+
+	for (call = calls; call; call = call->next)
+		if (call->state == state && rpc_word(call->msg, 0) == xid)
+			break;
+	return call;
+}
+
+/* The call that nfsd has answered, or NULL when nobody asked for it */
+struct call *call_answered(uint32_t xid)
+{
+	return find(xid, CALL_AT_NFSD);
+}
+
+/* Oldest first, as far as nfsd has room */
+void calls_forward(void)
+{
+	struct call *call, *oldest;
+
+	while (calls_count(CALL_AT_NFSD) < AT_NFSD) {
+		oldest = NULL;
+		for (call = calls; call; call = call->next)
+			if (call->state == CALL_WAITS)
+				oldest = call;
+		if (!oldest)
+			return;
+		oldest->state = CALL_AT_NFSD;
+		nfsd_send(oldest->msg, oldest->len);
+	}
+}
+
+static unsigned int in_flight(const struct conn *conn)
+{
+	unsigned int n = 0;
+
+	for (struct call *call = calls; call; call = call->next)
+		n += call->conn == conn;
+	return n;
+}
+
+static void count_credits(struct conn *conn)
+{
+	unsigned int n = in_flight(conn);
+
+	if (n > report.most)
+		report.most = n;
+	if (n > conn->grant) {
+		say("connection %u: %u Calls in flight, %u granted",
+		    conn->number, n, conn->grant);
+		report.exceeded++;
+	}
+}
+
+static bool append(struct call *call, const uint8_t *from, uint32_t len)
+{
+	if (len > MAX_MESSAGE - call->len)
+		return false;
+	if (from)
+		memcpy(call->msg + call->len, from, len);
+	call->len += len;
+	return true;
+}
+
+/*
+ * The Read list, one segment after the other: the chunk at a position stands
+ * there in the message, whose other octets are inline or, for a Position-Zero
+ * chunk, that one.
+ */
+static bool assemble(struct call *call)
+{
+	const struct rpcrdma_hdr *hdr = &call->hdr;
+	const uint8_t *body = hdr->buf + hdr->body;
+	struct rpcrdma_read_iter it;
+	uint32_t used = 0, at = 0, n;
+
+	call->msg = calloc(1, MAX_MESSAGE);
+	if (!call->msg)
+		die("no memory");
+	rpcrdma_read_iter_init(&it, hdr);
+	while (rpcrdma_read_iter_next(&it)) {
+		if (it.position != at) {
+			call->len = rpcrdma_xdr_roundup(call->len);
+			at = it.position;
+			n = at - call->len;
+			if (!append(call, body + used, n))
+				return false;
+			used += n;
+		}
+		if (it.seg.length > MAX_MESSAGE - call->len ||
+		    conn_read(call->conn, &it.seg, call->msg + call->len))
+			return false;
+		call->len += it.seg.length;
+	}
+	if (hdr->read_segs && at)
+		call->len = rpcrdma_xdr_roundup(call->len);
+	return append(call, body + used, hdr->body_len - used);
+}
+
+static const struct rpcrdma_limits limits = {
+	.vers_min = RPCRDMA_V1,
+	.vers_max = RPCRDMA_V1,
+	.max_read_segs = 1024,
+	.max_write_segs = 1024,
+	.max_write_chunks = 16,
+	.max_message = MAX_MESSAGE,
+};
+
+static struct call *call_new(struct conn *conn, const struct vb_event *ev)
+{
+	struct call *call = calloc(1, sizeof(*call));
+
+	if (!call)
+		die("no memory");
+	if (ev->len > sizeof(call->raw))
+		die("a message of %u octets", ev->len);
+	call->conn = conn;
+	memcpy(call->raw, ev->data, ev->len);
+	rpcrdma_decode(&call->hdr, call->raw, ev->len, &limits);
+	return call;
+}
+
+static void classify(struct call *call, const uint8_t *msg, uint32_t len)
+{
+	call->proc = rpc_call_proc(msg, len);
+	rules_call(call->proc, &call->dev);
+	report.calls++;
+	report.by_proc[call->proc]++;
+	report.repeated += seen_before(call->hdr.xid);
+}
+
+/* Return: whether the Call is still to be worked on */
+static bool call_take(struct call *call)
+{
+	const struct rpcrdma_hdr *hdr = &call->hdr;
+	bool inline_head = hdr->proc == RPCRDMA_MSG;
+
+	if (inline_head)
+		classify(call, hdr->buf + hdr->body, hdr->body_len);
+	if (call->dev.kill == MOMENT_CALL) {
+		conn_kill(call->conn, "at a Call");
+		return false;
+	}
+	if (!assemble(call))
+		return false;
+	if (!inline_head)
+		classify(call, call->msg, call->len);
+	if (call->dev.kill == MOMENT_READ) {
+		conn_kill(call->conn, "after RDMA Reads");
+		return false;
+	}
+	return true;
+}
+
+/**
+ * call_received - a message came from the client
+ * @conn: connection
+ * @ev: VB_RECV
+ */
+void call_received(struct conn *conn, const struct vb_event *ev)
+{
+	struct call *call = call_new(conn, ev), *before;
+
+	vb_recv_done(conn->vb, ev);
+	if (call->hdr.fault) {
+		say("XID 0x%08x: %s", call->hdr.xid,
+		    rpcrdma_fault_name(call->hdr.fault));
+		report.bad_calls++;
+		call_free(call);
+		return;
+	}
+	if (rpcrdma_hdr_direction(&call->hdr) == RPCRDMA_DIR_REPLY) {
+		report.reverse_answers++;
+		call_free(call);
+		return;
+	}
+	if (!call_take(call)) {
+		call_free(call);
+		return;
+	}
+	/* nfsd works on it: its answer is for this one now */
+	before = call_answered(call->hdr.xid);
+	if (before) {
+		call->state = CALL_AT_NFSD;
+		call_free(before);
+	}
+	call->next = calls;
+	calls = call;
+	count_credits(conn);
+}

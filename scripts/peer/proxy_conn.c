@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The client's side of the proxy: connections, and operations on them that are
+ * waited for one by one. Slow, and simple to tell the outcome of each.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy.h"
+
+/* Receives: more than any client may have Calls in flight */
+#define RECVS		1024U
+#define SENDS		16U
+#define STASH		(2 * RECVS)
+#define OPERATION_MS	60000
+
+/* What RDMA Writes come from and RDMA Reads go to */
+static struct vb_mr *memory(void)
+{
+	static struct vb_mr *mr;
+
+	if (!mr)
+		mr = vb_alloc(MAX_MESSAGE, 0);
+	if (!mr)
+		die("memory: %s", vb_why());
+	return mr;
+}
+
+static void negotiate(struct conn *conn, uint8_t priv[RPCRDMA_CMP_LEN])
+{
+	struct rpcrdma_cm_private peer, local = {
+		.present = true,
+		.remote_inv = conn->terms.remote_inv,
+		.send_size = conn->terms.send_size,
+		.recv_size = conn->terms.recv_size,
+	};
+
+	rpcrdma_cm_private_encode(priv, RPCRDMA_CMP_LEN, &local);
+	rpcrdma_cm_private_decode(&peer, conn->vb->peer_priv,
+				  conn->vb->peer_priv_len);
+	rpcrdma_cm_private_combine(&conn->prop, &local, &peer);
+	say("connection %u: client sends %u takes %u%s; threshold of Replies %u",
+	    conn->number, peer.send_size, peer.recv_size,
+	    peer.remote_inv ? " R" : "", conn->prop.inline_send);
+}
+
+struct conn *conn_accept(struct vb_listener *listener, unsigned int number)
+{
+	uint8_t priv[RPCRDMA_CMP_LEN];
+	struct vb_attr attr = VB_ATTR;
+	struct conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		die("no memory");
+	conn->vb = vb_next_request(listener, 1000);
+	conn->stash = calloc(STASH, sizeof(*conn->stash));
+	conn->number = number;
+	conn->grant = 1;
+	if (!conn->vb || !conn->stash) {
+		say("Connect Request: %s", vb_why());
+		conn_free(conn);
+		return NULL;
+	}
+	rules_terms(number, &conn->terms);
+	negotiate(conn, priv);
+	attr.recvs = RECVS;
+	attr.recv_size = conn->terms.recv_size;
+	attr.sends = SENDS;
+	attr.send_size = MAX_THRESHOLD;
+	attr.priv = priv;
+	attr.priv_len = conn->terms.private_data ? sizeof(priv) : 0;
+	if (!vb_accept(conn->vb, &attr))
+		return conn;
+	say("connection %u: %s", number, vb_why());
+	conn_free(conn);
+	return NULL;
+}
+
+void conn_free(struct conn *conn)
+{
+	vb_free(conn->vb);
+	free(conn->stash);
+	free(conn);
+}
+
+/* The queue pair dies here; whoever swept the list ends the rest of it */
+void conn_kill(struct conn *conn, const char *why)
+{
+	if (conn->dead)
+		return;
+	say("connection %u: killed %s", conn->number, why);
+	report.kills++;
+	vb_kill(conn->vb);
+	conn->dead = true;
+}
+
+static void conn_down(struct conn *conn, const char *why)
+{
+	if (!conn->dead)
+		say("connection %u: down: %s", conn->number, why);
+	conn->dead = true;
+}
+
+/* A message is here that poll(2) does not know of */
+bool conn_waiting(const struct conn *conn)
+{
+	return !conn->dead && conn->stash_head != conn->stash_tail;
+}
+
+/* The next message; false when there is none now */
+bool conn_next(struct conn *conn, struct vb_event *ev)
+{
+	if (conn->dead)
+		return false;
+	if (conn->stash_head != conn->stash_tail) {
+		*ev = conn->stash[conn->stash_head++ % STASH];
+		return true;
+	}
+	while (vb_next(conn->vb, 0, ev)) {
+		if (ev->what == VB_RECV)
+			return true;
+		if (ev->what == VB_DOWN) {
+			conn_down(conn, ev->why);
+			return false;
+		}
+	}
+	return false;
+}
+
+/* Waits for the operation that was posted last */
+static enum ibv_wc_status finish(struct conn *conn)
+{
+	struct vb_event ev;
+
+	while (vb_next(conn->vb, OPERATION_MS, &ev)) {
+		switch (ev.what) {
+		case VB_RECV:
+			conn->stash[conn->stash_tail++ % STASH] = ev;
+			break;
+		case VB_DONE:
+			if (ev.cookie != conn->cookie)
+				break;
+			report.refused += ev.status == IBV_WC_REM_ACCESS_ERR;
+			if (ev.status != IBV_WC_SUCCESS)
+				conn_down(conn, ibv_wc_status_str(ev.status));
+			return ev.status;
+		case VB_DOWN:
+			conn_down(conn, ev.why);
+			break;
+		case VB_UP:
+			break;
+		}
+	}
+	conn_down(conn, "an operation does not end");
+	return IBV_WC_GENERAL_ERR;
+}
+
+static enum ibv_wc_status posted(struct conn *conn, int rc)
+{
+	if (!rc)
+		return finish(conn);
+	conn_down(conn, vb_why());
+	return IBV_WC_GENERAL_ERR;
+}
+
+/* Send, With Invalidate if @inv_rkey is given */
+enum ibv_wc_status conn_send(struct conn *conn, const uint8_t *msg,
+			     uint32_t len, const uint32_t *inv_rkey)
+{
+	if (conn->dead)
+		return IBV_WC_WR_FLUSH_ERR;
+	report.sends_inv += !!inv_rkey;
+	return posted(conn, vb_send(conn->vb, msg, len, !!inv_rkey,
+				    inv_rkey ? *inv_rkey : 0, ++conn->cookie));
+}
+
+enum ibv_wc_status conn_write(struct conn *conn,
+			      const struct rpcrdma_segment *seg,
+			      const uint8_t *data, uint32_t len)
+{
+	struct vb_mr *mr = memory();
+
+	if (conn->dead)
+		return IBV_WC_WR_FLUSH_ERR;
+	if (!len)
+		return IBV_WC_SUCCESS;
+	memcpy(mr->addr, data, len);
+	return posted(conn, vb_write(conn->vb, mr, 0, len, seg->handle,
+				     seg->offset, ++conn->cookie));
+}
+
+enum ibv_wc_status conn_read(struct conn *conn,
+			     const struct rpcrdma_segment *seg, uint8_t *to)
+{
+	struct vb_mr *mr = memory();
+	enum ibv_wc_status status;
+
+	if (conn->dead)
+		return IBV_WC_WR_FLUSH_ERR;
+	if (seg->length > MAX_MESSAGE)
+		die("a Read segment of %u octets", seg->length);
+	if (!seg->length)
+		return IBV_WC_SUCCESS;
+	status = posted(conn, vb_read(conn->vb, mr, 0, seg->length, seg->handle,
+				      seg->offset, ++conn->cookie));
+	memcpy(to, mr->addr, seg->length);
+	return status;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The real nfsd, over TCP: record marking of RFC 5531, section 11. One
+ * connection for all, so that its duplicate request cache knows a Call again
+ * that comes over another RDMA connection.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "proxy.h"
+
+#define LAST_FRAGMENT	0x80000000U
+
+static int sock = -1;
+
+/* The message that is being received: fragments so far, then this one */
+static struct {
+	uint8_t mark[4];
+	uint32_t marked;	/* octets of the mark that are here */
+	uint32_t left;		/* octets of the fragment that are not */
+	bool last;
+	uint8_t *msg;
+	uint32_t len;
+} in;
+
+int nfsd_connect(const char *port)
+{
+	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *ai;
+	int one = 1;
+
+	if (getaddrinfo("127.0.0.1", port, &hints, &ai))
+		die("no address");
+	sock = socket(AF_INET, SOCK_STREAM, 0);
+	if (sock < 0 || connect(sock, ai->ai_addr, ai->ai_addrlen))
+		die("nfsd at port %s: %s", port, strerror(errno));
+	freeaddrinfo(ai);
+	if (setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		die("TCP_NODELAY: %s", strerror(errno));
+	in.msg = malloc(MAX_MESSAGE);
+	if (!in.msg)
+		die("no memory");
+	return sock;
+}
+
+static void send_all(const uint8_t *p, uint32_t len, int flags)
+{
+	while (len) {
+		ssize_t n = send(sock, p, len, MSG_NOSIGNAL | flags);
+
+		if (n < 0)
+			die("to nfsd: %s", strerror(errno));
+		p += n;
+		len -= n;
+	}
+}
+
+void nfsd_send(const uint8_t *msg, uint32_t len)
+{
+	uint8_t mark[4];
+
+	rpc_set_word(mark, 0, LAST_FRAGMENT | len);
+	/* In one segment: else its second waits for an acknowledgement */
+	send_all(mark, sizeof(mark), MSG_MORE);
+	send_all(msg, len, 0);
+}
+
+/* Return: octets received, 0 if none are there */
+static uint32_t take(uint8_t *to, uint32_t want)
+{
+	ssize_t n = recv(sock, to, want, MSG_DONTWAIT);
+
+	if (n > 0)
+		return n;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	die("from nfsd: %s", n ? strerror(errno) : "end");
+}
+
+static bool take_mark(void)
+{
+	uint32_t mark;
+
+	in.marked += take(in.mark + in.marked, 4 - in.marked);
+	if (in.marked < 4)
+		return false;
+	mark = rpc_word(in.mark, 0);
+	in.last = mark & LAST_FRAGMENT;
+	in.left = mark & ~LAST_FRAGMENT;
+	if (in.left > MAX_MESSAGE - in.len)
+		die("from nfsd: a record of more than %u octets", MAX_MESSAGE);
+	return true;
+}
+
+uint32_t nfsd_receive(uint8_t **msg)
+{
+	uint32_t n, len;
+
+	for (;;) {
+		if (in.marked < 4 && !take_mark())
+			return 0;
+		while (in.left) {
+			n = take(in.msg + in.len, in.left);
+			if (!n)
+				return 0;
+			in.len += n;
+			in.left -= n;
+		}
+		in.marked = 0;
+		if (!in.last)
+			continue;
+		len = in.len;
+		in.len = 0;
+		*msg = in.msg;
+		return len;
+	}
+}

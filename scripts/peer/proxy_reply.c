@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Replies on their way to the client: chunks, header, Send, and whatever the
+ * rules have put in between.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy.h"
+
+#define HONEST_CREDITS	64U
+
+/* An XID that the client does not use: its own count up from a random one */
+#define OTHER_XID(xid)	((xid) ^ 0x40000000U)
+
+/* How long Calls may have been on their way when a grant was lowered, in ms */
+#define GRANT_GRACE	3000
+
+#define CB_PROGRAM	0x40000000U
+
+/**
+ * struct reply - one Reply while it is built
+ * @call: what it answers
+ * @item: data item that goes into the Write chunk
+ * @written: octets of it there
+ * @body: the RPC message without them
+ * @body_len: its octets
+ * @wire: header, and the body if that goes inline
+ * @len: octets of it
+ * @is_inline: the body is there
+ */
+struct reply {
+	struct call *call;
+	struct item item;
+	uint32_t written;
+	uint8_t *body;
+	uint32_t body_len;
+	uint8_t wire[MAX_THRESHOLD];
+	uint32_t len;
+	bool is_inline;
+};
+
+/* ---- credits ----------------------------------------------------------------- */
+
+static uint32_t credits_of(struct call *call)
+{
+	return call->dev.has_credits ? call->dev.credits : HONEST_CREDITS;
+}
+
+/* What a Requester makes of a grant: none counts as one */
+static void granted(struct conn *conn, uint32_t credits)
+{
+	int64_t now = now_ms();
+
+	credits = credits ? credits : 1;
+	if (credits < conn->grant && now < conn->grant_until)
+		return;
+	conn->grant = credits;
+	conn->grant_until = now + GRANT_GRACE;
+}
+
+/* ---- rkeys -------------------------------------------------------------------- */
+
+static void longer_of(struct rpcrdma_segment *best,
+		      const struct rpcrdma_segment *seg)
+{
+	if (seg->length > best->length)
+		*best = *seg;
+}
+
+static void longest_of_chunk(struct rpcrdma_segment *best,
+			     const struct rpcrdma_chunk *chunk)
+{
+	struct rpcrdma_segment seg;
+
+	for (u32 i = 0; i < chunk->segs; i++) {
+		rpcrdma_chunk_segment(chunk, i, &seg);
+		longer_of(best, &seg);
+	}
+}
+
+static struct rpcrdma_segment longest_write(const struct call *call)
+{
+	struct rpcrdma_segment best = { 0 };
+	struct rpcrdma_write_iter it;
+
+	rpcrdma_write_iter_init(&it, &call->hdr);
+	while (rpcrdma_write_iter_next(&it))
+		longest_of_chunk(&best, &it.chunk);
+	return best;
+}
+
+static struct rpcrdma_segment longest_read(const struct call *call)
+{
+	struct rpcrdma_segment best = { 0 };
+	struct rpcrdma_read_iter it;
+
+	rpcrdma_read_iter_init(&it, &call->hdr);
+	while (rpcrdma_read_iter_next(&it))
+		longer_of(&best, &it.seg);
+	return best;
+}
+
+/* Any rkey of a Call may be invalidated (RFC 8797, section 4.1) */
+static bool own_rkey(const struct call *call, uint32_t *rkey)
+{
+	struct rpcrdma_segment best = longest_write(call);
+	struct rpcrdma_segment seg = longest_read(call);
+	struct rpcrdma_chunk chunk;
+
+	longer_of(&best, &seg);
+	if (rpcrdma_hdr_reply_chunk(&call->hdr, &chunk))
+		longest_of_chunk(&best, &chunk);
+	*rkey = best.handle;
+	return best.length;
+}
+
+static bool neighbours_rkey(const struct call *call, uint32_t *rkey)
+{
+	for (struct call *other = calls; other; other = other->next)
+		if (other != call && other->conn == call->conn &&
+		    own_rkey(other, rkey))
+			return true;
+	return false;
+}
+
+static bool rkey_to_invalidate(const struct call *call, uint32_t *rkey)
+{
+	switch (call->dev.inval) {
+	case INVAL_HONEST:
+		return call->conn->prop.remote_inv && own_rkey(call, rkey);
+	case INVAL_NONE:
+		return false;
+	case INVAL_OWN:
+	case INVAL_TWICE:
+		return own_rkey(call, rkey);
+	case INVAL_NEIGHBOUR:
+		return neighbours_rkey(call, rkey);
+	case INVAL_UNKNOWN:
+		*rkey = 0x00dead00;
+		return true;
+	}
+	return false;
+}
+
+/* ---- chunks ------------------------------------------------------------------- */
+
+/* RDMA Writes; when the connection is to be cut in the middle, half of them */
+static bool fill_chunk(struct call *call, const struct rpcrdma_chunk *chunk,
+		       const uint8_t *data, uint32_t len)
+{
+	struct rpcrdma_segment seg;
+	bool cut = call->dev.kill == MOMENT_WRITE;
+
+	if (cut)
+		len /= 2;
+	for (u32 i = 0; i < chunk->segs && len; i++) {
+		rpcrdma_chunk_segment(chunk, i, &seg);
+		seg.length = min(seg.length, len);
+		if (conn_write(call->conn, &seg, data, seg.length))
+			return false;
+		data += seg.length;
+		len -= seg.length;
+	}
+	if (cut)
+		conn_kill(call->conn, "in the middle of RDMA Writes");
+	return !cut;
+}
+
+static void segment_back(struct rpcrdma_enc *enc, const struct deviation *dev,
+			 enum chunk_lie lie, struct rpcrdma_segment *seg,
+			 bool last)
+{
+	if (lie == CHUNK_LONGER && last)
+		seg->length += dev->longer;
+	if (lie == CHUNK_HUGE)
+		seg->length = UINT32_MAX;
+	if (lie == CHUNK_HANDLE)
+		seg->handle ^= 0xffff00;
+	rpcrdma_enc_segment(enc, seg);
+}
+
+/* A Write list item or the Reply chunk, as the Responder gives it back */
+static void chunk_back(struct rpcrdma_enc *enc, const struct deviation *dev,
+		       enum chunk_lie lie, const struct rpcrdma_chunk *chunk,
+		       uint32_t written)
+{
+	struct rpcrdma_segment seg;
+
+	if (lie == CHUNK_NONE)
+		return;
+	if (lie == CHUNK_NO_SEGMENTS) {
+		rpcrdma_enc_write_chunk(enc, 0);
+		return;
+	}
+	if (lie == CHUNK_PAD)
+		written = rpcrdma_xdr_roundup(written);
+	rpcrdma_enc_write_chunk(enc, chunk->segs + (lie == CHUNK_SPLIT));
+	for (u32 i = 0; i < chunk->segs; i++) {
+		rpcrdma_chunk_segment(chunk, i, &seg);
+		seg.length = min(seg.length, written);
+		written -= seg.length;
+		segment_back(enc, dev, lie, &seg, i == chunk->segs - 1);
+	}
+	if (lie == CHUNK_SPLIT) {
+		seg.length = 0;
+		rpcrdma_enc_segment(enc, &seg);
+	}
+}
+
+/* ---- the message -------------------------------------------------------------- */
+
+/* Takes the data item out of the message when the client offers a place */
+static bool write_list(struct reply *r)
+{
+	struct call *call = r->call;
+	struct rpcrdma_write_iter it;
+	uint32_t pad, rest;
+	struct item item;
+
+	r->body = call->reply;
+	r->body_len = call->reply_len;
+	rpcrdma_write_iter_init(&it, &call->hdr);
+	if (!rpcrdma_write_iter_next(&it) ||
+	    !rpc_reply_item(call->proc, call->reply, call->reply_len, &item))
+		return true;
+	if (item.len > it.chunk.bytes) {
+		call->dev.error = ERROR_CHUNK;
+		return true;
+	}
+	if (!fill_chunk(call, &it.chunk, call->reply + item.at, item.len))
+		return false;
+	r->written = item.len;
+	pad = rpcrdma_xdr_roundup(item.len) - item.len;
+	rest = call->dev.inline_pad ? pad : 0;
+	memmove(call->reply + item.at, call->reply + item.at + item.len, rest);
+	r->body_len = item.at + rest;
+	return true;
+}
+
+static void encode(struct reply *r, struct rpcrdma_enc *enc, uint32_t proc,
+		   uint32_t in_reply_chunk)
+{
+	struct call *call = r->call;
+	const struct deviation *dev = &call->dev;
+	struct rpcrdma_segment seg = { .handle = 1, .length = 4, .offset = 0 };
+	struct rpcrdma_write_iter it;
+	struct rpcrdma_chunk chunk;
+
+	rpcrdma_enc_init(enc, r->wire, sizeof(r->wire));
+	rpcrdma_enc_fixed(enc, call->hdr.xid,
+			  dev->has_version ? dev->version : RPCRDMA_V1,
+			  credits_of(call), dev->has_proc ? dev->proc : proc);
+	if (proc == RPCRDMA_MSGP) {
+		/* rdma_align, rdma_thresh */
+		rpcrdma_enc_list_end(enc);
+		rpcrdma_enc_list_end(enc);
+	}
+	if (dev->read_list)
+		rpcrdma_enc_read_segment(enc, 8, &seg);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_write_iter_init(&it, &call->hdr);
+	if (rpcrdma_write_iter_next(&it))
+		chunk_back(enc, dev, dev->write_lie, &it.chunk, r->written);
+	rpcrdma_enc_list_end(enc);
+	if (rpcrdma_hdr_reply_chunk(&call->hdr, &chunk) &&
+	    (in_reply_chunk || dev->reply_lie) && dev->reply_lie != CHUNK_NONE)
+		chunk_back(enc, dev, dev->reply_lie, &chunk, in_reply_chunk);
+	else
+		rpcrdma_enc_list_end(enc);
+}
+
+/* Return: whether there is a Reply to send */
+static bool build(struct reply *r)
+{
+	struct call *call = r->call;
+	const struct deviation *dev = &call->dev;
+	struct rpcrdma_chunk chunk;
+	struct rpcrdma_enc enc;
+
+	encode(r, &enc, dev->msgp ? RPCRDMA_MSGP : RPCRDMA_MSG, 0);
+	if (dev->oversize ||
+	    (enc.len + r->body_len <= call->conn->prop.inline_send && !dev->nomsg)) {
+		memcpy(r->wire + enc.len, r->body, r->body_len);
+		r->len = enc.len + r->body_len;
+		r->is_inline = true;
+		return true;
+	}
+	if (!rpcrdma_hdr_reply_chunk(&call->hdr, &chunk) ||
+	    chunk.bytes < r->body_len) {
+		say("XID 0x%08x: no room for a Reply of %u octets",
+		    call->hdr.xid, r->body_len);
+		call->dev.error = ERROR_CHUNK;
+		return true;
+	}
+	if (!fill_chunk(call, &chunk, r->body, r->body_len))
+		return false;
+	encode(r, &enc, RPCRDMA_NOMSG, r->body_len);
+	r->len = enc.len;
+	r->is_inline = false;
+	return true;
+}
+
+/* ---- other messages ------------------------------------------------------------ */
+
+static void send_error(struct call *call, enum error_kind kind, uint32_t xid)
+{
+	struct rpcrdma_enc enc;
+	uint8_t wire[64];
+	uint32_t len;
+
+	rpcrdma_enc_init(&enc, wire, sizeof(wire));
+	switch (kind) {
+	case ERROR_VERS:
+	case ERROR_VERS_CUT:
+		rpcrdma_enc_err_vers(&enc, xid, RPCRDMA_V1, credits_of(call), 2, 3);
+		break;
+	default:
+		rpcrdma_enc_err_chunk(&enc, xid, RPCRDMA_V1, credits_of(call));
+		break;
+	}
+	len = enc.len;
+	if (kind == ERROR_UNKNOWN)
+		rpc_set_word(wire, RPCRDMA_FIXED_LEN, 77);
+	if (kind == ERROR_BARE)
+		len = RPCRDMA_FIXED_LEN;
+	if (kind == ERROR_VERS_CUT)
+		len = RPCRDMA_FIXED_LEN + RPCRDMA_WORD;
+	conn_send(call->conn, wire, len, NULL);
+}
+
+static void send_done(struct call *call)
+{
+	struct rpcrdma_enc enc;
+	uint8_t wire[64];
+
+	rpcrdma_enc_init(&enc, wire, sizeof(wire));
+	rpcrdma_enc_fixed(&enc, call->hdr.xid, RPCRDMA_V1, credits_of(call),
+			  RPCRDMA_DONE);
+	conn_send(call->conn, wire, enc.len, NULL);
+}
+
+/* A whole message without chunks, or with all of them */
+static void send_reverse(struct call *call, uint32_t xid, uint32_t type,
+			 uint32_t len)
+{
+	struct rpcrdma_segment seg = { .handle = 1, .length = 64 };
+	bool chunks = call->dev.reverse == REVERSE_CHUNKS;
+	static uint8_t wire[MAX_THRESHOLD];
+	struct rpcrdma_enc enc;
+
+	memset(wire, 0, sizeof(wire));
+	rpcrdma_enc_init(&enc, wire, sizeof(wire));
+	rpcrdma_enc_fixed(&enc, xid, RPCRDMA_V1, 2, RPCRDMA_MSG);
+	if (chunks)
+		rpcrdma_enc_read_segment(&enc, 40, &seg);
+	rpcrdma_enc_list_end(&enc);
+	if (chunks) {
+		rpcrdma_enc_write_chunk(&enc, 1);
+		rpcrdma_enc_segment(&enc, &seg);
+	}
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpc_set_word(wire, enc.len, xid);
+	rpc_set_word(wire, enc.len + 4, type);
+	if (type == RPC_CALL) {
+		rpc_set_word(wire, enc.len + 8, 2);
+		rpc_set_word(wire, enc.len + 12, CB_PROGRAM);
+		rpc_set_word(wire, enc.len + 16, 1);
+	}
+	conn_send(call->conn, wire, min(enc.len + len,
+					call->conn->prop.inline_send), NULL);
+}
+
+static void send_reverses(struct call *call)
+{
+	const struct deviation *dev = &call->dev;
+	uint32_t i, xid = OTHER_XID(call->hdr.xid);
+	uint32_t len = dev->reverse == REVERSE_LARGE ? MAX_THRESHOLD / 2 : 40;
+
+	if (!dev->reverse)
+		return;
+	for (i = 0; i < dev->reverse_count; i++)
+		send_reverse(call, xid + i, RPC_CALL, len);
+	if (dev->reverse == REVERSE_XID)
+		send_reverse(call, xid, RPC_REPLY, 24);
+}
+
+static void set_xid(struct reply *r, uint32_t xid)
+{
+	rpc_set_word(r->wire, 0, xid);
+	if (r->is_inline)
+		rpc_set_word(r->wire, r->len - r->body_len, xid);
+}
+
+/* The same Reply as it will come, but nobody's */
+static void send_other(struct reply *r)
+{
+	uint32_t xid = r->call->hdr.xid;
+
+	set_xid(r, OTHER_XID(xid));
+	conn_send(r->call->conn, r->wire, r->len, NULL);
+	set_xid(r, xid);
+}
+
+/* ---- what the client's device must refuse ------------------------------------ */
+
+static struct rpcrdma_segment trespass_at(struct call *call)
+{
+	struct rpcrdma_segment seg = { 0 };
+
+	switch (call->dev.trespass) {
+	case TRESPASS_NONE:
+		break;
+	case TRESPASS_WRITE_LATE:
+		return call->conn->old_write;
+	case TRESPASS_READ_LATE:
+		return call->conn->old_read;
+	case TRESPASS_WRITE_KEY:
+		seg = longest_write(call);
+		seg.handle = (seg.handle & ~0xffU) | ((seg.handle - 1) & 0xff);
+		break;
+	case TRESPASS_READ_WRITE:
+		return longest_write(call);
+	case TRESPASS_WRITE_READ:
+		return longest_read(call);
+	case TRESPASS_PAST_END:
+		seg = longest_write(call);
+		seg.offset += seg.length;
+		break;
+	}
+	return seg;
+}
+
+static bool trespass_reads(enum trespass trespass)
+{
+	return trespass == TRESPASS_READ_LATE || trespass == TRESPASS_READ_WRITE;
+}
+
+/* Either way the connection is gone afterwards */
+static void trespass(struct call *call)
+{
+	struct rpcrdma_segment seg = trespass_at(call);
+	static const uint8_t octets[64] = { [0 ... 63] = 0xee };
+	enum ibv_wc_status status;
+	uint8_t stolen[64];
+
+	if (!seg.length)
+		die("nothing to trespass upon in a %s", proc_name(call->proc));
+	seg.length = sizeof(octets);
+	if (trespass_reads(call->dev.trespass))
+		status = conn_read(call->conn, &seg, stolen);
+	else
+		status = conn_write(call->conn, &seg, octets, sizeof(octets));
+	say("trespass with rkey 0x%08x: %s", seg.handle, ibv_wc_status_str(status));
+	report.trespassed += status == IBV_WC_SUCCESS;
+}
+
+/* ---- in order ---------------------------------------------------------------- */
+
+static void send_first(struct reply *r)
+{
+	struct call *call = r->call;
+	const struct deviation *dev = &call->dev;
+
+	send_reverses(call);
+	if (dev->done)
+		send_done(call);
+	if (dev->error_other)
+		send_error(call, dev->error_other, OTHER_XID(call->hdr.xid));
+	if (dev->other_first && !dev->error)
+		send_other(r);
+}
+
+static void send_itself(struct reply *r)
+{
+	struct call *call = r->call;
+	const struct deviation *dev = &call->dev;
+	uint32_t len = r->len, rkey;
+	bool inv;
+
+	if (dev->error) {
+		send_error(call, dev->error, call->hdr.xid);
+		return;
+	}
+	if (dev->has_truncate)
+		len = min(len, dev->truncate);
+	inv = rkey_to_invalidate(call, &rkey);
+	conn_send(call->conn, r->wire, len, inv ? &rkey : NULL);
+	if (dev->inval == INVAL_TWICE && inv)
+		conn_send(call->conn, r->wire, len, &rkey);
+	for (uint32_t i = 0; i < dev->copies; i++)
+		conn_send(call->conn, r->wire, len, NULL);
+}
+
+static void remember(struct call *call)
+{
+	struct rpcrdma_segment seg = longest_write(call);
+
+	if (seg.length)
+		call->conn->old_write = seg;
+	seg = longest_read(call);
+	if (seg.length)
+		call->conn->old_read = seg;
+}
+
+/**
+ * reply_send - answer a Call
+ * @call: with nfsd's Reply; its connection may be dead afterwards
+ */
+void reply_send(struct call *call)
+{
+	struct conn *conn = call->conn;
+	static struct reply r;
+
+	r.call = call;
+	r.written = 0;
+	r.len = 0;
+	if (call->dev.trespass) {
+		trespass(call);
+		return;
+	}
+	if (!write_list(&r) || !build(&r))
+		return;
+	if (call->dev.kill == MOMENT_REPLY) {
+		conn_kill(conn, "before a Reply");
+		return;
+	}
+	send_first(&r);
+	granted(conn, credits_of(call));
+	send_itself(&r);
+	remember(call);
+	if (call->dev.kill == MOMENT_SENT)
+		conn_kill(conn, "after a Reply");
+	if (call->dev.disconnect && !conn->dead)
+		vb_disconnect(conn->vb);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * As much of RPC (RFC 5531) and NFSv3 (RFC 1813) as a proxy must know: which
+ * procedure a Call is, and where the data item that may go into a Write chunk
+ * stands in a Reply (RFC 8267, section 4).
+ */
+#include <string.h>
+
+#include "proxy.h"
+
+#define NFS_PROGRAM	100003U
+
+static const struct {
+	const char *name;
+	enum proc proc;
+	int nfs3;
+} procs[] = {
+	{ "any", PROC_ANY, -1 },
+	{ "NULL", PROC_NULL, 0 },
+	{ "GETATTR", PROC_GETATTR, 1 },
+	{ "LOOKUP", PROC_LOOKUP, 3 },
+	{ "ACCESS", PROC_ACCESS, 4 },
+	{ "READLINK", PROC_READLINK, 5 },
+	{ "READ", PROC_READ, 6 },
+	{ "WRITE", PROC_WRITE, 7 },
+	{ "CREATE", PROC_CREATE, 8 },
+	{ "REMOVE", PROC_REMOVE, 12 },
+	{ "READDIR", PROC_READDIR, 16 },
+	{ "READDIR", PROC_READDIR, 17 },
+	{ "COMMIT", PROC_COMMIT, 21 },
+	{ "OTHER", PROC_OTHER, -1 },
+};
+
+#define NPROCS (sizeof(procs) / sizeof(procs[0]))
+
+const char *proc_name(enum proc proc)
+{
+	for (size_t i = 0; i < NPROCS; i++)
+		if (procs[i].proc == proc)
+			return procs[i].name;
+	return "?";
+}
+
+enum proc proc_by_name(const char *name)
+{
+	for (size_t i = 0; i < NPROCS; i++)
+		if (!strcmp(procs[i].name, name))
+			return procs[i].proc;
+	die("no procedure is called \"%s\"", name);
+}
+
+uint32_t rpc_word(const uint8_t *msg, uint32_t at)
+{
+	uint32_t v;
+
+	memcpy(&v, msg + at, sizeof(v));
+	return be32toh(v);
+}
+
+void rpc_set_word(uint8_t *msg, uint32_t at, uint32_t value)
+{
+	uint32_t v = htobe32(value);
+
+	memcpy(msg + at, &v, sizeof(v));
+}
+
+/* xid, CALL, rpcvers, prog, vers, proc */
+enum proc rpc_call_proc(const uint8_t *msg, uint32_t len)
+{
+	if (len < 24 || rpc_word(msg, 4) != RPC_CALL)
+		return PROC_OTHER;
+	if (rpc_word(msg, 20) == 0)
+		return PROC_NULL;
+	if (rpc_word(msg, 12) != NFS_PROGRAM || rpc_word(msg, 16) != 3)
+		return PROC_OTHER;
+	for (size_t i = 0; i < NPROCS; i++)
+		if (procs[i].nfs3 == (int)rpc_word(msg, 20))
+			return procs[i].proc;
+	return PROC_OTHER;
+}
+
+/* A cursor that stays where it is once it would leave the message */
+struct walk {
+	const uint8_t *msg;
+	uint32_t len;
+	uint32_t at;
+	bool bad;
+};
+
+static void walk_skip(struct walk *w, uint32_t octets)
+{
+	if (w->bad || octets > w->len - w->at)
+		w->bad = true;
+	else
+		w->at += octets;
+}
+
+static uint32_t walk_word(struct walk *w)
+{
+	uint32_t at = w->at;
+
+	walk_skip(w, 4);
+	return w->bad ? 0 : rpc_word(w->msg, at);
+}
+
+/* xid, REPLY, MSG_ACCEPTED, verifier, SUCCESS, NFS3_OK */
+static bool walk_to_results(struct walk *w)
+{
+	walk_skip(w, 4);
+	if (walk_word(w) != RPC_REPLY || walk_word(w) != 0)
+		return false;
+	walk_skip(w, 4);
+	walk_skip(w, rpcrdma_xdr_roundup(walk_word(w)));
+	return walk_word(w) == 0 && walk_word(w) == 0 && !w->bad;
+}
+
+/**
+ * rpc_reply_item - find the DDP-eligible data item of a Reply
+ * @proc: procedure of the Call
+ * @msg: Reply
+ * @len: its octets
+ * @item: where the octets of the opaque stand, behind their length
+ *
+ * Return: whether there is one, which ends the message.
+ */
+bool rpc_reply_item(enum proc proc, const uint8_t *msg, uint32_t len,
+		    struct item *item)
+{
+	struct walk w = { .msg = msg, .len = len };
+
+	if (proc != PROC_READ && proc != PROC_READLINK)
+		return false;
+	if (!walk_to_results(&w))
+		return false;
+	/* post_op_attr: fattr3 has 84 octets */
+	if (walk_word(&w))
+		walk_skip(&w, 84);
+	if (proc == PROC_READ)
+		walk_skip(&w, 8);	/* count, eof */
+	item->len = walk_word(&w);
+	item->at = w.at;
+	walk_skip(&w, rpcrdma_xdr_roundup(item->len));
+	return !w.bad && w.at == len;
+}

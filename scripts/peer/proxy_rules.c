@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rule files: what the server does wrong, and when. client/README tells their
+ * language.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy.h"
+
+#define MAX_RULES	16
+#define MAX_VALUES	8
+
+/* First to last, every so many of them */
+struct when {
+	unsigned int first;
+	unsigned int last;
+	unsigned int every;
+};
+
+struct rule {
+	enum proc proc;
+	struct when when;
+	const struct action *action;
+	int word;			/* what its argument means */
+	uint32_t values[MAX_VALUES];	/* its numbers, used in turn */
+	unsigned int nvalues;
+	unsigned int seen;		/* Calls of this procedure */
+	unsigned int used;
+};
+
+struct connection_rule {
+	struct when when;
+	struct terms terms;
+};
+
+struct word {
+	const char *name;
+	int value;
+};
+
+/* An action: its name, the words it takes if any, what it changes */
+struct action {
+	const char *name;
+	const struct word *words;
+	void (*apply)(struct deviation *dev, const struct rule *rule,
+		      uint32_t value);
+};
+
+static struct rule rules[MAX_RULES];
+static unsigned int nrules;
+static struct connection_rule conns[MAX_RULES];
+static unsigned int nconns;
+static const char *file_name;
+static unsigned int line_number;
+
+static const struct word chunk_words[] = {
+	{ "longer", CHUNK_LONGER },
+	{ "huge", CHUNK_HUGE },
+	{ "handle", CHUNK_HANDLE },
+	{ "split", CHUNK_SPLIT },
+	{ "none", CHUNK_NONE },
+	{ "no-segments", CHUNK_NO_SEGMENTS },
+	{ "pad", CHUNK_PAD },
+	{ }
+};
+
+static const struct word error_words[] = {
+	{ "version", ERROR_VERS },
+	{ "chunk", ERROR_CHUNK },
+	{ "unknown", ERROR_UNKNOWN },
+	{ "bare", ERROR_BARE },
+	{ "version-cut", ERROR_VERS_CUT },
+	{ }
+};
+
+static const struct word inval_words[] = {
+	{ "none", INVAL_NONE },
+	{ "own", INVAL_OWN },
+	{ "twice", INVAL_TWICE },
+	{ "neighbour", INVAL_NEIGHBOUR },
+	{ "unknown", INVAL_UNKNOWN },
+	{ }
+};
+
+static const struct word reverse_words[] = {
+	{ "plain", REVERSE_PLAIN },
+	{ "chunks", REVERSE_CHUNKS },
+	{ "large", REVERSE_LARGE },
+	{ "xid", REVERSE_XID },
+	{ }
+};
+
+static const struct word trespass_words[] = {
+	{ "write-late", TRESPASS_WRITE_LATE },
+	{ "read-late", TRESPASS_READ_LATE },
+	{ "write-previous-key", TRESPASS_WRITE_KEY },
+	{ "read-of-write-chunk", TRESPASS_READ_WRITE },
+	{ "write-to-read-chunk", TRESPASS_WRITE_READ },
+	{ "write-past-end", TRESPASS_PAST_END },
+	{ }
+};
+
+static const struct word moment_words[] = {
+	{ "call", MOMENT_CALL },
+	{ "read", MOMENT_READ },
+	{ "write", MOMENT_WRITE },
+	{ "reply", MOMENT_REPLY },
+	{ "sent", MOMENT_SENT },
+	{ "random", MOMENT_MAX },
+	{ }
+};
+
+#define MAYBE	__attribute__((unused))
+#define APPLY(name) static void do_##name(struct deviation *dev, \
+			const struct rule *rule MAYBE, uint32_t value MAYBE)
+
+APPLY(version)		{ dev->has_version = true; dev->version = value; }
+APPLY(proc)		{ dev->has_proc = true; dev->proc = value; }
+APPLY(credits)		{ dev->has_credits = true; dev->credits = value; }
+APPLY(truncate)		{ dev->has_truncate = true; dev->truncate = value; }
+APPLY(write_chunk)	{ dev->write_lie = rule->word; dev->longer = value; }
+APPLY(reply_chunk)	{ dev->reply_lie = rule->word; dev->longer = value; }
+APPLY(read_list)	{ dev->read_list = true; }
+APPLY(nomsg)		{ dev->nomsg = true; }
+APPLY(oversize)		{ dev->oversize = true; }
+APPLY(inline_pad)	{ dev->inline_pad = true; }
+APPLY(msgp)		{ dev->msgp = true; }
+APPLY(done)		{ dev->done = true; }
+APPLY(other_xid)	{ dev->other_first = true; }
+APPLY(again)		{ dev->copies = value; }
+APPLY(error)		{ dev->error = rule->word; }
+APPLY(other_error)	{ dev->error_other = rule->word; }
+APPLY(invalidate)	{ dev->inval = rule->word; }
+APPLY(trespass)		{ dev->trespass = rule->word; }
+APPLY(disconnect)	{ dev->disconnect = true; }
+APPLY(hold)		{ dev->hold = true; }
+APPLY(gather)		{ dev->gather = value; }
+
+APPLY(reverse)
+{
+	dev->reverse = rule->word;
+	dev->reverse_count = value ? value : 1;
+}
+
+/* "random N": one of N Calls, at any moment */
+APPLY(kill)
+{
+	if (rule->word != MOMENT_MAX)
+		dev->kill = rule->word;
+	else if (random() % (value ? value : 1) == 0)
+		dev->kill = MOMENT_CALL + random() % (MOMENT_MAX - MOMENT_CALL);
+}
+
+static const struct action actions[] = {
+	{ "version", NULL, do_version },
+	{ "procedure", NULL, do_proc },
+	{ "credits", NULL, do_credits },
+	{ "truncate", NULL, do_truncate },
+	{ "write-chunk", chunk_words, do_write_chunk },
+	{ "reply-chunk", chunk_words, do_reply_chunk },
+	{ "read-list", NULL, do_read_list },
+	{ "nomsg", NULL, do_nomsg },
+	{ "oversize", NULL, do_oversize },
+	{ "inline-pad", NULL, do_inline_pad },
+	{ "msgp", NULL, do_msgp },
+	{ "done", NULL, do_done },
+	{ "other-xid", NULL, do_other_xid },
+	{ "again", NULL, do_again },
+	{ "error", error_words, do_error },
+	{ "other-error", error_words, do_other_error },
+	{ "invalidate", inval_words, do_invalidate },
+	{ "reverse", reverse_words, do_reverse },
+	{ "trespass", trespass_words, do_trespass },
+	{ "kill", moment_words, do_kill },
+	{ "disconnect", NULL, do_disconnect },
+	{ "hold", NULL, do_hold },
+	{ "gather", NULL, do_gather },
+};
+
+static void bad(const char *what, const char *word)
+{
+	die("%s:%u: %s: %s", file_name, line_number, what, word ? word : "missing");
+}
+
+static char *next_word(void)
+{
+	return strtok(NULL, " \t\n");
+}
+
+static char *need_word(const char *what)
+{
+	char *word = next_word();
+
+	if (!word)
+		bad(what, NULL);
+	return word;
+}
+
+static uint32_t number(const char *word)
+{
+	char *end;
+	unsigned long n = strtoul(word, &end, 0);
+
+	if (end == word || *end || n > UINT32_MAX)
+		bad("not a number", word);
+	return n;
+}
+
+/* "3", "3..5", "3..", "every", "every/4" */
+static struct when parse_when(char *word)
+{
+	struct when when = { .first = 1, .last = UINT32_MAX, .every = 1 };
+	char *dots = strstr(word, "..");
+
+	if (!strncmp(word, "every", 5)) {
+		if (word[5] == '/')
+			when.every = number(word + 6);
+		else if (word[5])
+			bad("not a time", word);
+		when.first = when.every;
+	} else if (dots) {
+		*dots = '\0';
+		when.first = number(word);
+		if (dots[2])
+			when.last = number(dots + 2);
+	} else {
+		when.first = number(word);
+		when.last = when.first;
+	}
+	return when;
+}
+
+static bool is_time(const struct when *when, unsigned int n)
+{
+	return n >= when->first && n <= when->last &&
+	       (n - when->first) % when->every == 0;
+}
+
+static int parse_words(const struct word *words, const char *word)
+{
+	for (; words->name; words++)
+		if (!strcmp(words->name, word))
+			return words->value;
+	bad("unknown word", word);
+	return 0;
+}
+
+static const struct action *parse_action(const char *word)
+{
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (!strcmp(actions[i].name, word))
+			return &actions[i];
+	bad("unknown action", word);
+	return NULL;
+}
+
+/* on PROC WHEN ACTION [WORD] [NUMBER…] */
+static void parse_on(void)
+{
+	struct rule *rule = &rules[nrules++];
+	char *word;
+
+	if (nrules == MAX_RULES)
+		bad("too many rules", NULL);
+	rule->proc = proc_by_name(need_word("procedure"));
+	rule->when = parse_when(need_word("when"));
+	rule->action = parse_action(need_word("action"));
+	if (rule->action->words)
+		rule->word = parse_words(rule->action->words, need_word("which"));
+	while ((word = next_word())) {
+		if (rule->nvalues == MAX_VALUES)
+			bad("too many numbers", word);
+		rule->values[rule->nvalues++] = number(word);
+	}
+}
+
+/* connection WHEN [no-private-data] [no-remote-inv] [inline SEND RECV] */
+static void parse_connection(const struct terms *standard)
+{
+	struct connection_rule *rule = &conns[nconns++];
+	char *word;
+
+	if (nconns == MAX_RULES)
+		bad("too many connections", NULL);
+	rule->when = parse_when(need_word("when"));
+	rule->terms = *standard;
+	while ((word = next_word())) {
+		if (!strcmp(word, "no-private-data")) {
+			rule->terms.private_data = false;
+		} else if (!strcmp(word, "no-remote-inv")) {
+			rule->terms.remote_inv = false;
+		} else if (!strcmp(word, "inline")) {
+			rule->terms.send_size = number(need_word("size"));
+			rule->terms.recv_size = number(need_word("size"));
+		} else {
+			bad("unknown word", word);
+		}
+	}
+}
+
+static const struct terms honest = {
+	.private_data = true,
+	.remote_inv = true,
+	.send_size = 4096,
+	.recv_size = 4096,
+};
+
+/* Lines that begin with other words are the suite's: load, expect … */
+void rules_read(const char *file)
+{
+	FILE *in = fopen(file, "r");
+	char line[512], *word;
+
+	if (!in)
+		die("cannot read %s", file);
+	memset(rules, 0, sizeof(rules));
+	nrules = 0;
+	nconns = 0;
+	line_number = 0;
+	file_name = file;
+	while (fgets(line, sizeof(line), in)) {
+		line_number++;
+		word = strtok(line, " \t\n");
+		if (!word || *word == '#')
+			continue;
+		if (!strcmp(word, "on"))
+			parse_on();
+		else if (!strcmp(word, "connection"))
+			parse_connection(&honest);
+		else if (strcmp(word, "load") && strcmp(word, "expect") &&
+			 strcmp(word, "mount"))
+			bad("unknown word", word);
+	}
+	fclose(in);
+}
+
+void rules_seed(unsigned int seed)
+{
+	srandom(seed);
+}
+
+/**
+ * rules_terms - what the Nth connection is accepted with
+ * @connection: counted from 1
+ * @terms: to be filled in
+ */
+void rules_terms(unsigned int connection, struct terms *terms)
+{
+	*terms = honest;
+	for (unsigned int i = 0; i < nconns; i++)
+		if (is_time(&conns[i].when, connection))
+			*terms = conns[i].terms;
+}
+
+/**
+ * rules_call - what to do differently for a Call that has just come
+ * @proc: its procedure
+ * @dev: to be filled in
+ */
+void rules_call(enum proc proc, struct deviation *dev)
+{
+	memset(dev, 0, sizeof(*dev));
+	for (unsigned int i = 0; i < nrules; i++) {
+		struct rule *rule = &rules[i];
+		uint32_t value = 0;
+
+		if (rule->proc != PROC_ANY && rule->proc != proc)
+			continue;
+		if (!is_time(&rule->when, ++rule->seen))
+			continue;
+		if (rule->nvalues)
+			value = rule->values[rule->used++ % rule->nvalues];
+		rule->action->apply(dev, rule, value);
+		report.deviations++;
+	}
+}

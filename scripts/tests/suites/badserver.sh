@@ -1,0 +1,331 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Our client against a server that does one thing wrong: scripts/peer/proxy
+# stands before the real nfsd, and each rule file in scripts/peer/client is a
+# case. Its README tells what the words in a rule file mean.
+#
+# BADSERVER names the cases (default: all); LOOPS says how often the connection
+# is cut in those that cut it (default 20).
+
+BAD_PORT=20050
+BAD_RULES=/test/peer/client
+
+# ---- on the server -----------------------------------------------------------
+
+proxy_gone() { ! kill -0 "$(cat /run/proxy.pid)"; }
+proxy_kill() {
+	[ -e /run/proxy.pid ] || return 0
+	kill -9 "$(cat /run/proxy.pid)" 2>/dev/null || :
+	wait_for 10 proxy_gone
+	rm /run/proxy.pid
+}
+proxy_start() {
+	[ ! -e /run/proxy.log ] || sed "s/^/proxy: /" /run/proxy.log
+	proxy_kill
+	cp "$BAD_RULES/$1.rules" /run/proxy.rules
+	: >/run/proxy.log
+	proxy -p $BAD_PORT -s "${LOOPS:-20}" -o /run/proxy.report /run/proxy.rules </dev/null >>/run/proxy.log 2>&1 &
+	echo $! >/run/proxy.pid
+	wait_for 20 grep -q listening /run/proxy.log || { cat /run/proxy.log; return 1; }
+}
+proxy_count() { grep -c "$1" /run/proxy.log || :; }
+proxy_has() { [ "$(proxy_count "$1")" -ge "${2:-1}" ]; }
+proxy_wait() { wait_for "${2:-30}" proxy_has "$1"; }
+proxy_release() { kill -USR1 "$(cat /run/proxy.pid)"; }
+# Begins another case, and prints the report of the one before
+proxy_rules() {
+	sed 's/^/proxy: /' /run/proxy.log
+	cp "$BAD_RULES/$1.rules" /run/proxy.rules
+	: >/run/proxy.log
+	kill -HUP "$(cat /run/proxy.pid)"
+	proxy_wait 'rules read' 10
+	cat /run/proxy.report
+}
+
+bad_files() {
+	local i
+	iocheck write -l 128k -b 64k $EXPORT/file
+	iocheck write -l 4095 -b 64k $EXPORT/odd
+	mkdir -p $EXPORT/many $EXPORT/few
+	for i in {1..200}; do : >"$EXPORT/many/a-rather-long-name-for-a-file-$i"; done
+	: >$EXPORT/few/one
+}
+
+# ---- loads: what the client does meanwhile -------------------------------------
+
+bad_load_none() { :; }
+bad_load_read() { iocheck read -l 64k -b 8k -d $MNT/file; }
+bad_load_write() {
+	iocheck write -l 64k -b 8k -d -t $MNT/out
+	drop_caches
+	iocheck verify -l 64k -b 8k -d $MNT/out
+}
+# A READ of 8192 octets that finds 4095
+bad_load_odd() {
+	dd if=$MNT/odd of=/run/odd bs=8192 iflag=direct status=none
+	iocheck verify -l 4095 /run/odd
+}
+bad_load_list() { [ "$(ls $MNT/many | wc -l)" = 200 ]; }
+bad_load_list_few() { [ "$(ls $MNT/few)" = one ]; }
+bad_load_stat() { for _ in {1..10}; do stat $MNT/file; done; }
+bad_load_parallel() {
+	local i jobs=()
+	for i in {1..4}; do
+		iocheck read -l 64k -b 8k -d $MNT/file &
+		jobs+=($!)
+		iocheck write -l 32k -b 8k -d -t "$MNT/out.$i" &
+		jobs+=($!)
+	done
+	for i in "${jobs[@]}"; do wait "$i" || return 1; done
+	for i in {1..4}; do iocheck verify -l 32k -b 8k -d "$MNT/out.$i"; done
+}
+bad_load_crowd() {
+	local i jobs=()
+	for i in {1..64}; do
+		iocheck read -l 8k -b 8k -d $MNT/file &
+		jobs+=($!)
+	done
+	for i in "${jobs[@]}"; do wait "$i" || return 1; done
+}
+
+# COMMAND never gets its answer and is killed; the answer comes afterwards.
+bad_kill() {
+	local job
+	"$@" &
+	job=$!
+	on_server "proxy_wait held"
+	kill -9 $job
+	wait_for 15 job_ended $job
+	on_server "proxy_release"
+	iocheck read -l 64k -b 8k -d $MNT/file
+}
+bad_load_kill_read() { bad_kill iocheck read -l 64k -b 8k -d $MNT/file; }
+bad_load_kill_list() { bad_kill ls $MNT/many; }
+bad_load_kill_stat() { bad_kill stat $MNT/few/one; }
+# umount -f ends what is in flight; the mount itself stays, because it is in use.
+bad_force() { umount -f $MNT || job_ended "$1"; }
+bad_load_force() {
+	local job
+	exec 9<$MNT
+	iocheck read -l 64k -b 8k -d $MNT/file &
+	job=$!
+	on_server "proxy_wait held"
+	wait_for 15 bad_force $job
+	mountpoint -q $MNT
+	on_server "proxy_release"
+	iocheck read -l 64k -b 8k -d $MNT/file
+}
+
+# Verified I/O until the connection was cut LOOPS times.
+bad_load_cuts() {
+	local round=0
+	while [ "$(on_server "proxy_count killed")" -lt "${LOOPS:-20}" ]; do
+		round=$((round + 1))
+		iocheck write -l 512k -b 64k -s $round -y -t $MNT/cut
+		iocheck write -l 128k -b 8k -s $round -d -t $MNT/cut.d
+		drop_caches
+		iocheck verify -l 512k -b 64k -s $round $MNT/cut
+		iocheck verify -l 128k -b 8k -s $round -d $MNT/cut.d
+		bad_load_list
+	done
+	echo "$round rounds"
+}
+
+# The server is killed in the middle and comes back a little later.
+bad_load_restart() {
+	local i job
+	(
+		for i in 1 2 3; do
+			iocheck write -l 256k -b 8k -s "$i" -d -t $MNT/restart
+			iocheck verify -l 256k -b 8k -s "$i" -d $MNT/restart
+		done
+	) &
+	job=$!
+	sleep 0.5
+	on_server "proxy_start $BAD_CASE"
+	wait_for 100 job_ended $job
+	wait $job
+}
+
+# ---- a case ------------------------------------------------------------------
+
+bad_lines() { sed -n "s/^$2[[:space:]]\+//p" "$BAD_RULES/$1.rules"; }
+bad_options() {
+	local more
+	more=$(bad_lines "$1" mount | tr '\n' ,)
+	echo "proto=rdma,port=$BAD_PORT,vers=3,timeo=100,rsize=65536,wsize=65536${more:+,${more%,}}"
+}
+
+# bad_compare WHAT ACTUAL OPERATOR WANTED
+bad_compare() {
+	local ok=
+	case $3 in
+	=) [ "$2" -eq "$4" ] && ok=y ;;
+	'>=') [ "$2" -ge "$4" ] && ok=y ;;
+	'<=') [ "$2" -le "$4" ] && ok=y ;;
+	*) echo "no operator: $3"; return 1 ;;
+	esac
+	[ -n "$ok" ] || { echo "$1 is $2, not $3 $4"; return 1; }
+}
+
+bad_key() { printf '%s\n' "$2" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
+
+# What a case does not mention must be so: everything went through, the client
+# sent no bad header, never more than it was granted, and its device was closed.
+bad_expect_peer() {
+	local report=$1 kind key op n
+	bad_compare "bad_calls" "$(bad_key bad_calls "$report")" = 0
+	bad_compare "exceeded" "$(bad_key exceeded "$report")" = 0
+	bad_compare "trespassed" "$(bad_key trespassed "$report")" = 0
+	[ -z "$(bad_lines "$BAD_CASE" on)" ] ||
+		bad_compare "deviations" "$(bad_key deviations "$report")" '>=' 1
+	while read -r kind key op n; do
+		[ "$kind" = peer ] || continue
+		bad_compare "$key" "$(bad_key "$key" "$report")" "$op" "$n"
+	done < <(bad_lines "$BAD_CASE" expect)
+}
+
+bad_expect_client() {
+	local kind key op n
+	while read -r kind key op n; do
+		case $kind in
+		client) bad_compare "$key" "$(bad_since "$key")" "$op" "$n" ;;
+		connects) bad_compare connects $(($(connects) - $(bad_key connects "$BAD_BEFORE") + 1)) "$key" "$op" ;;
+		esac
+	done < <(bad_lines "$BAD_CASE" expect)
+}
+
+# Counters go on from case to case while the connection does; what a case says
+# of them, and of connects, is from its beginning.
+bad_remember() { BAD_BEFORE="connects=$(connects) $(cat /proc/net/rpcrdma/connections)"; }
+bad_since() {
+	local before=0
+	case $1 in
+	inline_send | inline_recv) ;;
+	*) [ "$(connects)" != "$(bad_key connects "$BAD_BEFORE")" ] || before=$(bad_key "$1" "$BAD_BEFORE") ;;
+	esac
+	echo $(($(connection_sum "$1") - before))
+}
+
+# bad_bounded SECONDS COMMAND…: fails when it does not end; its status is in
+# BAD_STATUS. Not to be called where errexit is off: the command is then without.
+bad_bounded() {
+	local limit=$1 job t0=$SECONDS
+	shift
+	BAD_STATUS=0
+	(set -e; "$@") >/run/bad.out 2>&1 &
+	job=$!
+	if ! wait_for "$limit" job_ended $job; then
+		cat /run/bad.out
+		echo "$1 still runs after $((SECONDS - t0)) s"
+		return 1
+	fi
+	wait $job || BAD_STATUS=$?
+	cat /run/bad.out
+}
+
+# expect load fails TEXT; expect within SECONDS
+bad_run_load() {
+	local load limit text
+	load=$(bad_lines "$BAD_CASE" load)
+	limit=$(bad_lines "$BAD_CASE" 'expect within')
+	text=$(bad_lines "$BAD_CASE" 'expect load fails')
+	bad_bounded "${limit:-25}" "bad_load_${load:-read}"
+	[ -n "$text" ] || return $BAD_STATUS
+	[ $BAD_STATUS != 0 ] || { echo "the load did not fail"; return 1; }
+	grep -q "$text" /run/bad.out
+}
+
+# Four WRITEs, four READs
+bad_verify() {
+	iocheck write -l 32k -b 8k -s 7 -d -t $MNT/after
+	iocheck verify -l 32k -b 8k -s 7 -d $MNT/after
+}
+
+# Cases follow each other on one mount, but for those that are about its beginning
+bad_is_fresh() { grep -qE '^(mount|connection) ' "$BAD_RULES/$BAD_CASE.rules"; }
+bad_umount() { ! mountpoint -q $MNT || umount_nfs; }
+
+bad_case() {
+	local report
+	! bad_is_fresh || bad_umount
+	on_server "proxy_rules $BAD_CASE"
+	mountpoint -q $MNT || mount_nfs "$(bad_options "$BAD_CASE")"
+	drop_caches
+	bad_remember
+	bad_run_load
+	bad_bounded 60 bad_verify
+	[ $BAD_STATUS = 0 ]
+	cat /proc/net/rpcrdma/connections
+	bad_expect_client
+	! bad_is_fresh || bad_umount
+	report=$(on_server "proxy_rules honest")
+	echo "$report"
+	bad_expect_peer "$report"
+	touch /run/bad.well
+}
+
+# A server that a client cannot even begin with
+bad_mount_fails() {
+	local t0=$SECONDS
+	bad_umount
+	on_server "proxy_rules $BAD_CASE"
+	! mount_nfs "$(bad_options "$BAD_CASE"),soft,retrans=1" || { echo "mounted"; return 1; }
+	bad_compare "seconds" $((SECONDS - t0)) '<=' 40
+	on_server "proxy_rules honest"
+	touch /run/bad.well
+}
+
+# Whatever became of a case, the next one finds nothing of it.
+bad_begin_anew() {
+	local _
+	for _ in 1 2 3 4 5; do
+		mountpoint -q $MNT || break
+		umount $MNT 2>/dev/null || umount -f $MNT 2>/dev/null || sleep 0.5
+	done
+	! mountpoint -q $MNT || umount -l $MNT
+	on_server "proxy_start honest" >/dev/null
+}
+
+suite_badserver() {
+	local file
+	on_server "bad_files" >/dev/null
+	bad_begin_anew
+	for file in "$BAD_RULES"/*.rules; do
+		BAD_CASE=$(basename "$file" .rules)
+		case " ${BADSERVER:-$BAD_CASE} " in *" $BAD_CASE "*) ;; *) continue ;; esac
+		rm -f /run/bad.well
+		if [ "$(bad_lines "$BAD_CASE" 'expect mount')" = fails ]; then
+			check "badserver $BAD_CASE" bad_mount_fails
+		else
+			check "badserver $BAD_CASE" bad_case
+		fi
+		[ -e /run/bad.well ] || bad_begin_anew
+	done
+	check "umount badserver" bad_umount
+	on_server "proxy_kill" >/dev/null
+}
+
+# ---- the module's own comings and goings ------------------------------------------
+
+reload_loop() {
+	local i
+	for ((i = 0; i < ${LOOPS:-20}; i++)); do
+		wait_for 20 rmmod rpcrdma
+		load_transport
+		[ $((i % 10)) != 0 ] || { mount_nfs vers=3; umount_nfs; }
+	done
+}
+reload_refused() {
+	mount_nfs vers=3
+	! rmmod rpcrdma || { echo "removed under a mount"; return 1; }
+	lsmod | grep -q '^rpcrdma'
+	iocheck write -l 64k -b 8k -d -t $MNT/refused
+	iocheck verify -l 64k -b 8k -d $MNT/refused
+	umount_nfs
+}
+suite_reload() {
+	check "rmmod with a mount is refused" reload_refused
+	check "rmmod and modprobe, ${LOOPS:-20} times" reload_loop
+}
