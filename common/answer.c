@@ -48,7 +48,11 @@ answer_of_responder(const struct rpcrdma_hdr *hdr,
 static enum rpcrdma_answer
 answer_of_requester(const struct rpcrdma_hdr *hdr, bool invalidated)
 {
-	if (hdr->len < RPCRDMA_WORD ||
+	/*
+	 * RDMA_DONE is ignored, the XID in it too: the Reply of that RPC may
+	 * follow
+	 */
+	if (hdr->len < RPCRDMA_WORD || hdr->fault == RPCRDMA_FAULT_RESERVED ||
 	    rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_CALL) {
 		/* RFC 8797, section 4.1: only a Reply invalidates */
 		if (invalidated)
@@ -72,6 +76,7 @@ answer_of_requester(const struct rpcrdma_hdr *hdr, bool invalidated)
  * name; and a header that brings no RPC message is answered with ERR_CHUNK. A
  * Requester answers nothing, so an RPC whose Reply cannot be read would wait
  * for ever: it ends with an error, whatever the header is like otherwise.
+ * RDMA_DONE is no Reply, and ends nothing.
  *
  * Whether an RPC with that XID is in flight, and whether what the peer
  * invalidated was part of it, is for the side to find out.
