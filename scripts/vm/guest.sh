@@ -76,6 +76,15 @@ finish() {
 	exit "$status"
 }
 
+# fails COMMAND…: what must not succeed. "! COMMAND" would not end a check:
+# errexit overlooks it wherever it is not the last.
+fails() {
+	if "$@"; then
+		echo "it succeeds, of all things: $*"
+		return 1
+	fi
+}
+
 # A file that the host shall find in the run directory, under ROLE.out/.
 save_file() {
 	mkdir -p /run/out

@@ -13,7 +13,7 @@ GUEST_PROGRAMS=(
 	bash kmod ip rdma tc ss nft mount umount mountpoint dmesg flock setpriv unshare nsenter
 	dd timeout stat tail md5sum sha256sum stdbuf cmp mawk grep sed ps
 	rpc.nfsd rpc.mountd rpc.statd exportfs rpcbind rpcinfo showmount nfsstat mount.nfs sm-notify
-	nfsdcltrack getfacl setfacl nfs4_getfacl nfs4_setfacl
+	nfsdcltrack getfacl setfacl nfs4_getfacl nfs4_setfacl dmsetup mke2fs
 	ibv_devices ibv_devinfo ibv_rc_pingpong rping ucmatose strace
 )
 
@@ -25,7 +25,7 @@ GUEST_MODULES=(
 	nfs_layout_flexfiles configfs ipv6
 	crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c
 	nf_tables nft_ct nft_counter nft_limit nft_numgen nft_log nft_reject_inet nf_conntrack sch_netem sch_ingress
-	null_blk loop
+	null_blk loop dm_mod ext4
 )
 
 # What peers read and write Transport Headers with, if they do

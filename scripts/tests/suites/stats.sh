@@ -12,6 +12,7 @@ stats_mountstats() {
 	[ "$(tr -dc '0-9 \n' <<<"${line#*rdma}" | wc -w)" = 27 ]
 }
 
+stats_set() { echo "$2" >"/proc/sys/$1"; }
 stats_sysctls() {
 	local f
 	for f in rdma_slot_table_entries rdma_max_inline_read rdma_max_inline_write \
@@ -21,8 +22,8 @@ stats_sysctls() {
 	[ "$(cat /proc/sys/sunrpc/rdma_slot_table_entries)" = 128 ]
 	[ "$(cat /proc/sys/sunrpc/rdma_max_inline_read)" = 4096 ]
 	[ "$(cat /proc/sys/sunrpc/rdma_memreg_strategy)" = 5 ]
-	! echo 100000 >/proc/sys/sunrpc/rdma_max_inline_read
-	! echo 3 >/proc/sys/sunrpc/rdma_slot_table_entries
+	fails stats_set sunrpc/rdma_max_inline_read 100000
+	fails stats_set sunrpc/rdma_slot_table_entries 3
 	for f in max_requests max_req_size max_outbound_read_requests rdma_stat_read \
 		rdma_stat_recv rdma_stat_write rdma_stat_sq_starve; do
 		echo "$f=$(cat /proc/sys/sunrpc/svc_rdma/$f)"

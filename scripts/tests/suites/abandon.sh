@@ -1,0 +1,166 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# RPCs given up while the server works on them: kill -9, umount -f, a soft
+# mount's timeout. The server's disk stops, its connection does not. Whoever
+# waited is free within seconds, and no MR of the RPC stays valid. When the disk
+# goes on the late Reply of a WRITE, whose data the server had read, brings the
+# credit back on the same connection. That of a READ or READDIR begins with an RDMA
+# Write to memory that is no longer offered: our device refuses it, which by the
+# rules of RDMA costs the connection, and the mount goes on with the next one.
+
+SLOW=/slow
+BOUND=10
+
+# ---- on the server: a file system whose disk can be stopped -------------------
+
+abandon_disk() {
+	[ ! -d $SLOW ] || return 0
+	modprobe -a loop dm_mod ext4
+	truncate -s 64M /run/slow.img
+	losetup /dev/loop0 /run/slow.img
+	dmsetup --noudevsync create slow --table '0 131072 linear /dev/loop0 0'
+	mke2fs -q -F -t ext4 -O ^has_journal /dev/dm-0
+	mkdir $SLOW
+	mount -t ext4 -o noatime /dev/dm-0 $SLOW
+	mkdir $SLOW/many
+	(cd $SLOW/many && sizes_names | xargs touch)
+	chmod -R 777 $SLOW
+	exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=2 "*:$SLOW"
+}
+# Pages go, inodes stay: whatever needs the disk waits, GETATTR does not
+abandon_stall() {
+	sync
+	echo 1 >/proc/sys/vm/drop_caches
+	dmsetup --noudevsync suspend slow
+}
+abandon_resume() { dmsetup --noudevsync resume slow; }
+abandon_undisk() {
+	abandon_resume
+	exportfs -u "*:$SLOW"
+	# nfsd keeps files open for some seconds
+	wait_for 30 umount $SLOW
+	dmsetup --noudevsync remove slow
+	losetup -d /dev/loop0
+	rmdir $SLOW
+}
+
+# ---- on the client ------------------------------------------------------------
+
+abandon_pending() { grep -qE " $1 .*q:xprt_pending" /sys/kernel/debug/sunrpc/rpc_clnt/*/tasks; }
+abandon_count() { [ "$(connection_sum abandoned)" = "$1" ]; }
+
+# The disk stops, COMMAND runs into it with an RPC of the procedure PROC.
+# Sets JOB. However the check ends, the disk goes on.
+abandon_begin() {
+	local proc=$1
+	shift
+	drop_caches
+	trap 'on_server abandon_resume >/dev/null' EXIT
+	on_server abandon_stall >/dev/null
+	"$@" &
+	JOB=$!
+	wait_for 20 abandon_pending "$proc"
+}
+
+# abandon_end CONNECTS: how many connections there have been after it
+abandon_end() {
+	on_server abandon_resume >/dev/null
+	wait_for 30 abandon_count 0
+	abandon_io
+	echo "abandoned $(connection_sum abandoned), connects $(connects), wanted $1"
+	[ "$(connects)" = "$1" ]
+}
+abandon_io() {
+	iocheck write -l 300000 -b 64k -s 5 -t -y $MNT/after
+	drop_caches
+	iocheck verify -l 300000 -b 64k -s 5 $MNT/after
+	[ "$(ls $MNT/many | md5sum)" = "$(sizes_names | md5sum)" ]
+}
+
+# JOB ends in time, and not well.
+abandon_gone() {
+	local t0=$SECONDS
+	wait_for $BOUND job_ended "$JOB"
+	echo "ended within $((SECONDS - t0)) s"
+	fails wait "$JOB"
+}
+
+# READDIR is synchronous: who is killed takes the RPC along, and its MRs with it.
+abandon_kill_sync() {
+	local c0 inv0
+	c0=$(connects) inv0=$(mountstats_local_inv)
+	abandon_begin "READDIR(PLUS)?" ls $MNT/many
+	kill -9 "$JOB"
+	abandon_gone
+	echo "LOCAL_INVs $inv0 -> $(mountstats_local_inv)"
+	[ "$(mountstats_local_inv)" -gt "$inv0" ]
+	abandon_count 1
+	abandon_end $((c0 + 1))
+}
+
+# O_DIRECT is not: the RPC goes on with the pages, the process is gone.
+abandon_kill_direct() {
+	local c0
+	c0=$(connects)
+	abandon_begin "$@"
+	kill -9 "$JOB"
+	abandon_gone
+	abandon_pending "$1"
+	abandon_end "$c0"
+}
+
+# The mount is busy and stays; its RPCs end.
+abandon_force() {
+	local c0 inv0
+	c0=$(connects) inv0=$(mountstats_local_inv)
+	exec 9<$MNT
+	abandon_begin "$@"
+	fails timeout -k 1 $BOUND umount -f $MNT
+	abandon_gone
+	echo "LOCAL_INVs $inv0 -> $(mountstats_local_inv)"
+	[ "$(mountstats_local_inv)" -gt "$inv0" ]
+	fails abandon_count 0
+	[ "$1" = WRITE ] || c0=$((c0 + 1))
+	abandon_end "$c0"
+}
+
+# The RPC timeout may cost the connection, and while there is none a soft mount
+# fails what it is asked. For NFSv3 only: what NFSv4 has sent, sunrpc lets wait as
+# long as the connection lives, soft or not.
+abandon_soft() {
+	BOUND=30
+	abandon_begin "$@"
+	abandon_gone
+	on_server abandon_resume >/dev/null
+	wait_for 60 abandon_io
+}
+
+abandon_one() {
+	local v=$1 get put
+	get="dd if=$MNT/file of=/dev/null bs=256k count=1 iflag=direct status=none"
+	put="dd if=/dev/zero of=$MNT/file bs=256k count=1 oflag=direct conv=notrunc,nocreat status=none"
+	check "mount abandon vers=$v" mount_nfs "vers=$v,nocto,actimeo=600"
+	mountpoint -q $MNT || return 0
+	check "prepare abandon vers=$v" iocheck write -l 256k -b 256k -d $MNT/file
+	check "kill -9 with READDIR in flight vers=$v" abandon_kill_sync
+	check "kill -9 with a direct READ in flight vers=$v" abandon_kill_direct READ $get
+	check "kill -9 with a direct WRITE in flight vers=$v" abandon_kill_direct WRITE $put
+	check "umount -f with a READ in flight vers=$v" abandon_force READ $get
+	check "umount -f with a WRITE in flight vers=$v" abandon_force WRITE $put
+	check "umount abandon vers=$v" umount_nfs
+	[ "$v" = 3 ] || return 0
+	check "mount soft vers=$v" mount_nfs "vers=$v,nocto,actimeo=600,soft,timeo=20,retrans=1"
+	check "soft mount's READ ends vers=$v" abandon_soft READ $get
+	check "soft mount's WRITE ends vers=$v" abandon_soft WRITE $put
+	check "umount soft vers=$v" umount_nfs
+}
+
+suite_abandon() {
+	local v EXPORT=$SLOW
+	check "a disk that can be stopped" on_server abandon_disk
+	for v in ${ABANDON_VERSIONS:-3 4.2}; do
+		abandon_one "$v"
+	done
+	check "the disk goes" on_server abandon_undisk
+}
