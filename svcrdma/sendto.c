@@ -136,9 +136,10 @@ static void leave_range(struct svc_rdma_reply *reply, u32 from, u32 to)
 }
 
 /*
- * Results go into Write chunks in their order (RFC 8166, section 4.3.2); what
- * remains is sent without their XDR roundup (section 3.4.6). A chunk without
- * room asks for the result inline.
+ * Results go into Write chunks in their order (RFC 8166, section 4.3.2.1; RFC
+ * 8267, section 6.4.1); what remains is sent without their XDR roundup (RFC
+ * 8166, section 3.4.4.4). A chunk without room asks for the result inline
+ * (section 4.3.2.3).
  */
 static int pair_results(struct svc_rdma_reply *reply, bool reduce)
 {
@@ -179,24 +180,29 @@ static int pair_results(struct svc_rdma_reply *reply, bool reduce)
 	return 0;
 }
 
-static void encode_header(struct svc_rdma_reply *reply,
-			  const struct rpcrdma_chunk *reply_chunk)
+/*
+ * Every chunk that was offered goes back, with the lengths that were used
+ * (RFC 8166, section 3.4.6), the Reply chunk of an RDMA_MSG too, with none
+ * (section 4.3.3).
+ */
+static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 {
 	struct rpcrdma_recv *recv = reply->call->recv;
 	struct rpcrdma_enc *enc = &reply->send->enc;
+	struct rpcrdma_chunk chunk;
 	unsigned int i;
 
 	rpcrdma_enc_init(enc, reply->send->buf.data, reply->send->buf.size);
 	rpcrdma_enc_fixed(enc, recv->hdr.xid, recv->hdr.vers,
-			  reply->send->conn->ep->sizes.credits,
-			  reply_chunk ? RPCRDMA_NOMSG : RPCRDMA_MSG);
+			  reply->send->conn->ep->sizes.credits, proc);
 	rpcrdma_enc_list_end(enc);
 	for (i = 0; i < reply->nr_results; i++)
 		rpcrdma_enc_chunk_result(enc, &reply->result[i].chunk,
 					 reply->result[i].payload.length);
 	rpcrdma_enc_list_end(enc);
-	if (reply_chunk)
-		rpcrdma_enc_chunk_result(enc, reply_chunk, reply->rest);
+	if (rpcrdma_hdr_reply_chunk(&recv->hdr, &chunk))
+		rpcrdma_enc_chunk_result(enc, &chunk, proc == RPCRDMA_NOMSG ?
+					 reply->rest : 0);
 	else
 		rpcrdma_enc_list_end(enc);
 }
@@ -276,7 +282,7 @@ static int put_inline(struct svc_rdma_reply *reply)
 		if (rc != -E2BIG)
 			return rc;
 		svc_rdma_send_reset(send);
-		encode_header(reply, NULL);
+		encode_header(reply, RPCRDMA_MSG);
 	}
 	for (i = 0; i < reply->nr_ranges; i++)
 		svc_rdma_send_copy(send, reply->buf, reply->range[i].offset,
@@ -285,17 +291,14 @@ static int put_inline(struct svc_rdma_reply *reply)
 	return 0;
 }
 
-/*
- * RFC 8166, section 3.5.3: inline when it fits, else in the Reply chunk. An
- * RDMA_MSG returns no Reply chunk, whether or not one was offered.
- */
+/* RFC 8166, section 3.5.3: inline when it fits, else in the Reply chunk */
 static int build_reply(struct svc_rdma_reply *reply)
 {
 	struct rpcrdma_enc *enc = &reply->send->enc;
 	struct rpcrdma_chunk chunk;
 	int rc;
 
-	encode_header(reply, NULL);
+	encode_header(reply, RPCRDMA_MSG);
 	if (!enc->overflow && reply->rest <= enc->max - enc->len) {
 		rc = put_inline(reply);
 		return rc ? : write_results(reply);
@@ -304,7 +307,7 @@ static int build_reply(struct svc_rdma_reply *reply)
 		return -EMSGSIZE;
 	if (reply->rest > chunk.bytes)
 		return -EMSGSIZE;
-	encode_header(reply, &chunk);
+	encode_header(reply, RPCRDMA_NOMSG);
 	if (enc->overflow)
 		return -EMSGSIZE;
 	rc = write_reply_chunk(reply, &chunk);
