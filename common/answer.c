@@ -5,10 +5,20 @@
  */
 #include "rpcrdma/answer.h"
 
-/* Reverse-direction messages have none (RFC 8167, section 5.4) */
+/* We support none in reverse-direction messages (RFC 8167, section 5.3) */
 static bool has_chunks(const struct rpcrdma_hdr *hdr)
 {
-	return hdr->read_segs || hdr->write_segs || hdr->reply_segs;
+	return hdr->read_segs || hdr->write_chunks || hdr->reply;
+}
+
+/*
+ * No Reply has a Read list (RFC 8166, section 4.3.1), so that a Position-Zero
+ * Read chunk means a Call as well.
+ */
+static bool is_callback(const struct rpcrdma_hdr *hdr)
+{
+	return rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_CALL ||
+	       (!hdr->fault && hdr->pz_bytes);
 }
 
 static enum rpcrdma_answer answer_call(const struct rpcrdma_hdr *hdr,
@@ -52,12 +62,16 @@ answer_of_requester(const struct rpcrdma_hdr *hdr, bool invalidated)
 	 * RDMA_DONE is ignored, the XID in it too: the Reply of that RPC may
 	 * follow
 	 */
-	if (hdr->len < RPCRDMA_WORD || hdr->fault == RPCRDMA_FAULT_RESERVED ||
-	    rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_CALL) {
+	bool nameless = hdr->len < RPCRDMA_WORD ||
+			hdr->fault == RPCRDMA_FAULT_RESERVED;
+
+	if (nameless || is_callback(hdr)) {
 		/* RFC 8797, section 4.1: only a Reply invalidates */
 		if (invalidated)
 			return RPCRDMA_DO_CLOSE;
-		return hdr->fault || has_chunks(hdr) ? RPCRDMA_DO_DROP :
+		if (nameless)
+			return RPCRDMA_DO_DROP;
+		return hdr->fault || has_chunks(hdr) ? RPCRDMA_DO_ERR_CHUNK :
 						       RPCRDMA_DO_CALL;
 	}
 	return hdr->fault || hdr->proc == RPCRDMA_ERROR ? RPCRDMA_DO_FAIL :
@@ -74,8 +88,9 @@ answer_of_requester(const struct rpcrdma_hdr *hdr, bool invalidated)
  * A Responder does what the disposition says, with two exceptions: Replies to
  * its callbacks and RDMA_ERROR, accepted or not, end the callback that they
  * name; and a header that brings no RPC message is answered with ERR_CHUNK. A
- * Requester answers nothing, so an RPC whose Reply cannot be read would wait
- * for ever: it ends with an error, whatever the header is like otherwise.
+ * Requester answers callbacks alone. An RPC whose Reply cannot be read would
+ * wait for ever if that were dropped in silence, which RFC 8166 wants (section
+ * 4.5): it ends with an error, whatever the header is like otherwise.
  * RDMA_DONE is no Reply, and ends nothing.
  *
  * Whether an RPC with that XID is in flight, and whether what the peer
@@ -99,22 +114,22 @@ enum rpcrdma_answer rpcrdma_answer(const struct rpcrdma_hdr *hdr,
  * @most: those that there are Receives for, at least one
  *
  * None would be a deadlock; more than there are Receives for could not be
- * answered (RFC 8166, section 3.3.1).
+ * answered (RFC 8166, section 3.3.1). A message at fault is discarded, and of
+ * unknown direction (RFC 8167, section 4.1): it grants nothing.
  *
  * Context: Any context.
  * Return: 1 to @most; 0 when the message says nothing that can be believed.
  */
 u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most)
 {
-	if (hdr->len < RPCRDMA_FIXED_LEN ||
-	    hdr->fault == RPCRDMA_FAULT_VERSION)
+	if (hdr->fault)
 		return 0;
 	return clamp_t(u32, hdr->credits, 1, most);
 }
 
 /**
  * rpcrdma_hdr_written - octets that a Reply says are in the Write chunk
- * @hdr: accepted header of a Reply to a Call that offered at most one
+ * @hdr: accepted header of a Reply; of more than one the first counts
  *
  * Context: Any context.
  * Return: their number.
@@ -144,7 +159,7 @@ u64 rpcrdma_hdr_written(const struct rpcrdma_hdr *hdr)
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			  u64 reply_offered)
 {
-	if (rpcrdma_hdr_written(hdr) > write_offered)
+	if (hdr->write_chunks > 1 || rpcrdma_hdr_written(hdr) > write_offered)
 		return false;
 	if (hdr->proc == RPCRDMA_NOMSG)
 		return hdr->reply_bytes && hdr->reply_bytes <= reply_offered;

@@ -99,7 +99,7 @@ static bool read_chunk_fits(const struct rpcrdma_call_shape *s, u64 hdr)
  * so whoever asks must be able to copy whatever fits the inline threshold.
  * What does not fit goes as a Read chunk if the Upper Layer Binding allows it
  * and the remainder fits, else all of it as a Position-Zero Read chunk
- * (RFC 8166, sections 3.5 and 4.4).
+ * (RFC 8166, sections 3.5.3 and 4.3.3).
  *
  * A Write list is offered only for a Reply that may not fit inline. Header
  * octets are counted from @mr_bytes; those of the Reply chunk are an upper

@@ -119,7 +119,7 @@ static enum rpcrdma_fault dec_segments(struct decoder *dec, u32 *segs,
 
 	if (fault)
 		return fault;
-	if (!*segs || *segs > room(dec) / RPCRDMA_SEGMENT_LEN)
+	if (*segs > room(dec) / RPCRDMA_SEGMENT_LEN)
 		return RPCRDMA_FAULT_SEGMENT_COUNT;
 	if (dec->hdr->write_segs + *segs > dec->lim->max_write_segs)
 		return RPCRDMA_FAULT_TOO_MANY;
@@ -316,12 +316,6 @@ static enum rpcrdma_fault dec_by_proc(struct decoder *dec)
 		return RPCRDMA_FAULT_VERSION;
 
 	switch (hdr->proc) {
-	case RPCRDMA_MSGP:
-		hdr->proc = RPCRDMA_MSG;
-		if (room(dec) < RPCRDMA_MSGP_LEN)
-			return RPCRDMA_FAULT_SHORT;
-		dec->at += RPCRDMA_MSGP_LEN;
-		break;
 	case RPCRDMA_MSG:
 	case RPCRDMA_NOMSG:
 		break;
@@ -342,7 +336,7 @@ static enum rpcrdma_disposition disposition(const struct rpcrdma_hdr *hdr)
 {
 	if (!hdr->fault)
 		return RPCRDMA_ACCEPT;
-	if (hdr->len < RPCRDMA_FIXED_LEN || hdr->proc == RPCRDMA_ERROR)
+	if (hdr->len < RPCRDMA_HDR_MIN || hdr->proc == RPCRDMA_ERROR)
 		return RPCRDMA_DROP;
 	switch (hdr->fault) {
 	case RPCRDMA_FAULT_VERSION:
@@ -367,18 +361,18 @@ static enum rpcrdma_disposition disposition(const struct rpcrdma_hdr *hdr)
  *
  * Decisions where RFC 8166 leaves room:
  *
- * - Fewer than 16 octets are dropped: there may be no XID to answer.
+ * - Fewer than 28 octets are dropped, as section 4.5 demands. An ERR_CHUNK has
+ *   20, so RDMA_ERROR is excepted.
  * - ERR_VERS is accepted under any version, since its sender may speak none of
  *   ours. No other RDMA_ERROR of a foreign version is, and none is answered.
  *   An RDMA_ERROR that is truncated or of an unknown kind is dropped, with
  *   @xid, @proc and, if it was there, @errcode set: a Requester can end the
  *   Call it belongs to.
  * - An unknown procedure is answered with ERR_CHUNK, the one error of version
- *   one that says "could not decode this" (section 4.5). RDMA_MSGP is taken
- *   for RDMA_MSG, its two extra words skipped; RDMA_DONE is dropped.
- * - A Write chunk or Reply chunk of zero segments is rejected, as responders
- *   in the field do: it names no memory. An empty chunk is expressed by a
- *   segment of length zero, which is accepted.
+ *   one that says "could not decode this" (section 4.5.2). So is RDMA_MSGP
+ *   (section 4.6.1); RDMA_DONE is dropped (section 4.6.2).
+ * - A Write chunk of zero segments asks for its result inline (section
+ *   4.3.2.3). A Reply chunk of zero segments is one without room.
  * - A Read chunk of zero octets in all is rejected; a zero-length segment in
  *   one that has other octets is accepted and carries nothing.
  * - The Read list must ascend.

@@ -87,7 +87,7 @@ void rpcrdma_enc_read_segment(struct rpcrdma_enc *enc, u32 position,
 /**
  * rpcrdma_enc_write_chunk - begin an item of the Write list
  * @enc: cursor
- * @segs: how many calls of rpcrdma_enc_segment() follow; at least one
+ * @segs: how many calls of rpcrdma_enc_segment() follow
  *
  * RFC 8166, section 4.3. Context: Any context.
  */
@@ -100,7 +100,7 @@ void rpcrdma_enc_write_chunk(struct rpcrdma_enc *enc, u32 segs)
 /**
  * rpcrdma_enc_reply_chunk - begin the Reply chunk
  * @enc: cursor
- * @segs: how many calls of rpcrdma_enc_segment() follow; at least one
+ * @segs: how many calls of rpcrdma_enc_segment() follow
  *
  * Takes the place of the last rpcrdma_enc_list_end().
  *
@@ -166,7 +166,7 @@ void rpcrdma_enc_err_chunk(struct rpcrdma_enc *enc, u32 xid, u32 vers,
  *
  * Writes the whole item: the word 1, the count and every segment with handle
  * and offset unchanged and the length that was used, which is zero for those
- * not reached (RFC 8166, section 4.3.2). A Write list item and a Reply chunk
+ * not reached (RFC 8166, section 3.4.6). A Write list item and a Reply chunk
  * look the same, so this serves both.
  *
  * More octets than the chunk has room for count as an overflow of the cursor:

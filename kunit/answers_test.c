@@ -54,26 +54,6 @@ static void answers_unknown_disposition(struct kunit *test)
 					     false), RPCRDMA_DO_CLOSE);
 }
 
-/* Whatever a Requester's limits are: a callback has no chunks */
-static void answers_callback_chunks(struct kunit *test)
-{
-	static const u32 frame[] = {
-		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
-		1, 8, 0xa1, 4, 0, 0x1000,
-		0, 0, 0, XID, 0,
-	};
-	u8 *buf = frame_octets(test, frame, sizeof(frame));
-	enum rpcrdma_disposition disposition;
-	struct rpcrdma_hdr hdr;
-
-	disposition = rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits);
-
-	KUNIT_EXPECT_EQ(test, disposition, RPCRDMA_ACCEPT);
-	KUNIT_EXPECT_EQ(test, rpcrdma_answer(&hdr, disposition,
-					     RPCRDMA_REQUESTER, false),
-			RPCRDMA_DO_DROP);
-}
-
 /* Every fault that the decoder knows, and every answer, is in the table */
 static void answers_complete(struct kunit *test)
 {
@@ -108,9 +88,8 @@ static void answers_grant(struct kunit *test)
 		{ 36, RPCRDMA_FAULT_NONE, 64, 64 },
 		{ 36, RPCRDMA_FAULT_NONE, 65, 64 },
 		{ 36, RPCRDMA_FAULT_NONE, U32_MAX, 64 },
-		{ 16, RPCRDMA_FAULT_SHORT, 32, 32 },
-		{ 15, RPCRDMA_FAULT_SHORT, 32, 0 },
-		{ 36, RPCRDMA_FAULT_XID, 32, 32 },
+		{ 16, RPCRDMA_FAULT_SHORT, 32, 0 },
+		{ 36, RPCRDMA_FAULT_XID, 32, 0 },
 		{ 36, RPCRDMA_FAULT_VERSION, 32, 0 },
 	};
 	u32 i;
@@ -174,6 +153,12 @@ static const struct within_case within_cases[] = {
 	    1, 2, 0xb1, 4, 7, 0, 0xb2, 5, 7, 0,
 	    0, 0, XID, 1 },
 	  9, 0, 16, false },
+	{ "two Write chunks, one offered", 84,
+	  { XID, 1, 32, RPCRDMA_MSG, 0,
+	    1, 1, 0xb1, 4, 7, 0,
+	    1, 1, 0xb2, 5, 7, 0,
+	    0, 0, XID, 1 },
+	  4, 9, 0, false },
 	{ "inline, Reply chunk given back empty",
 	  56, { XID, 1, 32, RPCRDMA_MSG, 0, 0, 1, 1, 0xb1, 0, 7, 0, XID, 1 },
 	  0, 0, 8, true },
@@ -241,7 +226,6 @@ static void answers_within(struct kunit *test)
 static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE_PARAM(answers_responder, answer_gen_params),
 	KUNIT_CASE_PARAM(answers_requester, answer_gen_params),
-	KUNIT_CASE(answers_callback_chunks),
 	KUNIT_CASE(answers_unknown_disposition),
 	KUNIT_CASE(answers_complete),
 	KUNIT_CASE(answers_grant),

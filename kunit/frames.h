@@ -20,7 +20,8 @@
  * @len: octets that arrive of @frame
  * @frame: words in host order
  * @view: what an accepted frame says, as far as not zero; the fixed part and
- *	the offsets of the lists are not compared
+ *	the offsets of the lists are not compared, save that of a Reply chunk
+ *	without segments
  */
 struct decode_case {
 	const char			*name;

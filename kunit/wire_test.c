@@ -32,7 +32,10 @@ static void expect_write_lists(struct kunit *test,
 	KUNIT_EXPECT_EQ(test, hdr->write_segs, want->write_segs);
 	KUNIT_EXPECT_EQ(test, hdr->reply_segs, want->reply_segs);
 	KUNIT_EXPECT_EQ(test, hdr->reply_bytes, want->reply_bytes);
-	KUNIT_EXPECT_EQ(test, !hdr->reply, !want->reply_segs);
+	if (want->reply)
+		KUNIT_EXPECT_EQ(test, hdr->reply, want->reply);
+	else
+		KUNIT_EXPECT_EQ(test, !hdr->reply, !want->reply_segs);
 }
 
 static void expect_message(struct kunit *test, const struct rpcrdma_hdr *want,
@@ -50,15 +53,11 @@ static void expect_message(struct kunit *test, const struct rpcrdma_hdr *want,
 static void expect_fixed(struct kunit *test, const struct decode_case *c,
 			 const struct rpcrdma_hdr *hdr)
 {
-	u32 proc = c->frame[3];
-
-	if (proc == RPCRDMA_MSGP && hdr->vers == RPCRDMA_V1)
-		proc = RPCRDMA_MSG;
 	KUNIT_EXPECT_EQ(test, hdr->len, c->len);
 	KUNIT_EXPECT_EQ(test, hdr->xid, c->len >= 4 ? c->frame[0] : 0);
 	KUNIT_EXPECT_EQ(test, hdr->vers, c->len >= 8 ? c->frame[1] : 0);
 	KUNIT_EXPECT_EQ(test, hdr->credits, c->len >= 12 ? c->frame[2] : 0);
-	KUNIT_EXPECT_EQ(test, (u32)hdr->proc, c->len >= 16 ? proc : 0);
+	KUNIT_EXPECT_EQ(test, (u32)hdr->proc, c->len >= 16 ? c->frame[3] : 0);
 }
 
 static void expect_case(struct kunit *test, const struct decode_case *c)
@@ -104,7 +103,7 @@ static void wire_decode_truncated(struct kunit *test)
 
 		disposition = rpcrdma_decode(&hdr, buf, len, &frame_limits);
 
-		KUNIT_EXPECT_EQ_MSG(test, disposition, len < RPCRDMA_FIXED_LEN ?
+		KUNIT_EXPECT_EQ_MSG(test, disposition, len < RPCRDMA_HDR_MIN ?
 				    RPCRDMA_DROP : RPCRDMA_ANSWER_CHUNK,
 				    "length %u", len);
 		KUNIT_EXPECT_NE_MSG(test, hdr.fault, RPCRDMA_FAULT_NONE,
@@ -287,6 +286,35 @@ static void wire_version_limits(struct kunit *test)
 			RPCRDMA_ANSWER_VERS);
 }
 
+/* Segments of a Read list count apart from those of a Write list */
+static void wire_segment_limits(struct kunit *test)
+{
+	static const u32 read[] = {
+		XID, 1, 32, RPCRDMA_MSG, 1, 8, 0xa1, 4, 0, 0x1000, 0, 0, 0,
+		XID, 0,
+	};
+	static const u32 write[] = {
+		XID, 1, 32, RPCRDMA_MSG, 0, 1, 1, 0xb1, 4, 7, 0x1000, 0, 0,
+		XID, 0,
+	};
+	u8 *reads = frame_octets(test, read, sizeof(read));
+	u8 *writes = frame_octets(test, write, sizeof(write));
+	struct rpcrdma_limits lim = frame_limits;
+	struct rpcrdma_hdr hdr;
+
+	lim.max_read_segs = 0;
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, reads, sizeof(read), &lim),
+			RPCRDMA_ANSWER_CHUNK);
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, writes, sizeof(write), &lim),
+			RPCRDMA_ACCEPT);
+	lim.max_read_segs = 1;
+	lim.max_write_segs = 0;
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, reads, sizeof(read), &lim),
+			RPCRDMA_ACCEPT);
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, writes, sizeof(write), &lim),
+			RPCRDMA_ANSWER_CHUNK);
+}
+
 /* No limit lets a message through whose extents do not count in 32 bits */
 static void wire_message_32_bits(struct kunit *test)
 {
@@ -367,6 +395,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE(wire_decode_truncated),
 	KUNIT_CASE(wire_decode_mutated),
 	KUNIT_CASE(wire_version_limits),
+	KUNIT_CASE(wire_segment_limits),
 	KUNIT_CASE(wire_message_32_bits),
 	KUNIT_CASE(wire_direction),
 	KUNIT_CASE(wire_fault_names),

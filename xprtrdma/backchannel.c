@@ -177,6 +177,78 @@ static void rpcrdma_bc_fill(struct rpcrdma_req *req,
 	rqst->rq_cong = 0;
 }
 
+static void rpcrdma_bc_send_done(struct rpcrdma_chain *chain,
+				 enum ib_wc_status status)
+{
+	rpcrdma_req_put(container_of(chain, struct rpcrdma_req, chain));
+}
+
+/* Send @len octets of the request's own buffer */
+static int rpcrdma_bc_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
+			   u32 len)
+{
+	int rc;
+
+	if (rpcrdma_dmabuf_map(ep, &req->hdr))
+		return -ENOBUFS;
+	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
+	rpcrdma_dmabuf_sge(&req->hdr, &req->sges[0], 0, len);
+
+	memset(&req->send_wr, 0, sizeof(req->send_wr));
+	req->send_wr.opcode = IB_WR_SEND;
+	req->send_wr.sg_list = req->sges;
+	req->send_wr.num_sge = 1;
+	/* No answer will tell us when the buffer is free: its completion does */
+	rpcrdma_chain_init(&req->chain, rpcrdma_bc_send_done);
+	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
+	kref_get(&req->kref);
+	rc = rpcrdma_sendq_post(ep, &req->chain);
+	if (rc)
+		rpcrdma_req_put(req);
+	return rc;
+}
+
+static struct rpcrdma_req *rpcrdma_bc_req_need(struct rpcrdma_xprt *rx,
+					       struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_req *req = rpcrdma_bc_req_get(rx);
+
+	if (!req)
+		rpcrdma_ep_fail_reason(ep, -ENOBUFS,
+				       "no room for another callback");
+	return req;
+}
+
+/**
+ * rpcrdma_bc_refuse - answer a callback with ERR_CHUNK
+ * @rx: transport
+ * @recv: message; stays the caller's
+ *
+ * RFC 8166, section 4.5.2; RFC 8167, section 5.3.
+ *
+ * Context: process (workqueue of the Receive CQ).
+ */
+void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
+{
+	const struct rpcrdma_hdr *hdr = &recv->hdr;
+	struct rpcrdma_ep *ep = recv->ep;
+	struct rpcrdma_req *req;
+	struct rpcrdma_enc enc;
+
+	rpcrdma_ep_warn(ep, "callback refused: %s", hdr->fault ?
+			rpcrdma_fault_name(hdr->fault) : "it has chunks");
+	req = rpcrdma_bc_req_need(rx, ep);
+	if (!req)
+		return;
+	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
+	rpcrdma_enc_err_chunk(&enc, hdr->xid, hdr->vers, ep->sizes.bc_credits);
+	/* RFC 8166, section 4.5.4: the server must not wait for ever */
+	if (rpcrdma_bc_post(ep, req, enc.len) == -ENOBUFS)
+		rpcrdma_ep_fail_reason(ep, -ENOBUFS,
+				       "an error could not be sent");
+	rpcrdma_req_put(req);
+}
+
 /**
  * rpcrdma_bc_received - a callback came from the server
  * @rx: transport
@@ -197,16 +269,13 @@ void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 	struct rpcrdma_req *req;
 
 	if (!serv || hdr->body_len > PAGE_SIZE) {
-		rpcrdma_ep_warn(recv->ep, "callback of %u octets refused",
+		rpcrdma_ep_warn(recv->ep, "callback of %u octets dropped",
 				hdr->body_len);
 		return;
 	}
-	req = rpcrdma_bc_req_get(rx);
-	if (!req) {
-		rpcrdma_ep_fail_reason(recv->ep, -ENOBUFS,
-				       "no room for another callback");
+	req = rpcrdma_bc_req_need(rx, recv->ep);
+	if (!req)
 		return;
-	}
 	rpcrdma_bc_fill(req, hdr);
 	rx->stats.bcall_count++;
 
@@ -223,18 +292,11 @@ void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 		rpcrdma_req_put(req);
 }
 
-static void rpcrdma_bc_send_done(struct rpcrdma_chain *chain,
-				 enum ib_wc_status status)
-{
-	rpcrdma_req_put(container_of(chain, struct rpcrdma_req, chain));
-}
-
 /* Called with rx->lock */
 static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 {
 	const struct xdr_buf *snd = &req->rqst.rq_snd_buf;
 	struct rpcrdma_enc enc;
-	int rc;
 
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
 	rpcrdma_enc_fixed(&enc,
@@ -247,35 +309,20 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 		return -EMSGSIZE;
 	if (read_bytes_from_xdr_buf(snd, 0, req->hdr.data + enc.len, snd->len))
 		return -EIO;
-	if (rpcrdma_dmabuf_map(ep, &req->hdr))
-		return -ENOBUFS;
-	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, enc.len + snd->len);
-	rpcrdma_dmabuf_sge(&req->hdr, &req->sges[0], 0, enc.len + snd->len);
-
-	memset(&req->send_wr, 0, sizeof(req->send_wr));
-	req->send_wr.opcode = IB_WR_SEND;
-	req->send_wr.sg_list = req->sges;
-	req->send_wr.num_sge = 1;
-	/* No answer will tell us when the buffer is free: its completion does */
-	rpcrdma_chain_init(&req->chain, rpcrdma_bc_send_done);
-	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
-	kref_get(&req->kref);
-	rc = rpcrdma_sendq_post(ep, &req->chain);
-	if (rc)
-		rpcrdma_req_put(req);
-	return rc;
+	return rpcrdma_bc_post(ep, req, enc.len + snd->len);
 }
 
 /**
  * rpcrdma_bc_send_reply - send the Reply to a callback
  * @rqst: slot with the Reply in rq_snd_buf
  *
- * It takes no credit: those are for Calls.
+ * It takes no credit: those are for Calls. One that can never be sent costs
+ * the connection, so that the server learns of it (RFC 8166, section 4.5.4).
  *
  * Context: process, with the transport's send lock.
  *
- * Return: 0; -ENOTCONN, -ENOBUFS; -EMSGSIZE when it exceeds the inline
- * threshold, -EIO: it is dropped then.
+ * Return: 0; -ENOBUFS to come again later; -ENOTCONN; -EMSGSIZE when it exceeds
+ * the inline threshold, -EIO.
  */
 int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 {
@@ -289,7 +336,7 @@ int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 	if (rx->ep && rpcrdma_ep_live(rx->ep))
 		rc = rpcrdma_bc_send(rx->ep, req);
 	mutex_unlock(&rx->lock);
-	if (rc == -ENOTCONN)
+	if (rc && rc != -ENOBUFS)
 		xprt_force_disconnect(&rx->xprt);
 	return rc;
 }

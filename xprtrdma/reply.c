@@ -19,17 +19,19 @@
 /* An RPC that ends in an error must be asleep: how often to look, in ms */
 #define FAIL_TRIES	1000
 
-static void rpcrdma_limits_of(const struct rpcrdma_ep *ep,
-			      struct rpcrdma_limits *lim)
-{
-	memset(lim, 0, sizeof(*lim));
-	lim->vers_min = RPCRDMA_V1;
-	lim->vers_max = RPCRDMA_V1;
-	/* We offer one Write chunk, and one Reply chunk of up to three ranges */
-	lim->max_write_chunks = 1;
-	lim->max_write_segs = 2 * ep->sizes.mrs_per_payload + 6;
-	lim->max_message = 2 * XPRT_RDMA_PAYLOAD;
-}
+/*
+ * No limits but the message's own: a Call with chunks must be told from a
+ * Reply, and how many octets a Reply may have in its own chunks is compared
+ * with what was offered.
+ */
+static const struct rpcrdma_limits rpcrdma_client_limits = {
+	.vers_min		= RPCRDMA_V1,
+	.vers_max		= RPCRDMA_V1,
+	.max_read_segs		= U32_MAX,
+	.max_write_segs		= U32_MAX,
+	.max_write_chunks	= U32_MAX,
+	.max_message		= U32_MAX,
+};
 
 static int rpcrdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
 			   u32 len)
@@ -118,7 +120,7 @@ static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 {
 	/*
 	 * After RDMA_ERROR the same Call would fare no better a second time
-	 * (RFC 8166, section 4.5.3)
+	 * (RFC 8166, section 4.5)
 	 */
 	if (hdr->fault || hdr->proc == RPCRDMA_ERROR)
 		return -EIO;
@@ -330,11 +332,9 @@ static void rpcrdma_warn_about(struct rpcrdma_ep *ep,
 void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
 	enum rpcrdma_disposition disposition;
-	struct rpcrdma_limits lim;
 
-	rpcrdma_limits_of(ep, &lim);
 	disposition = rpcrdma_decode(&recv->hdr, recv->buf.data, recv->len,
-				     &lim);
+				     &rpcrdma_client_limits);
 	rpcrdma_warn_about(ep, &recv->hdr);
 	switch (rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_REQUESTER,
 			       recv->invalidated)) {
@@ -345,9 +345,10 @@ void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	case RPCRDMA_DO_CALL:
 		rpcrdma_bc_received(ep->owner, recv);
 		break;
+	case RPCRDMA_DO_ERR_CHUNK:
+		rpcrdma_bc_refuse(ep->owner, recv);
+		break;
 	case RPCRDMA_DO_DROP:
-		if (!recv->hdr.fault)
-			rpcrdma_ep_warn(ep, "callback with chunks refused");
 		break;
 	default:
 		rpcrdma_bad_invalidation(ep);

@@ -31,7 +31,7 @@
 #define XPRT_RDMA_PAYLOAD_PAGES	((XPRT_RDMA_PAYLOAD >> PAGE_SHIFT) + 1)
 
 /*
- * Callbacks the server may have outstanding (RFC 8167, section 5.3). It may
+ * Callbacks the server may have outstanding (RFC 8167, section 4.1). It may
  * send the next one when it has our Reply, before we have recycled the slot.
  */
 #define XPRT_RDMA_BC_CREDITS	8U
@@ -373,9 +373,15 @@ void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst);
 void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs);
 int rpcrdma_bc_send_reply(struct rpc_rqst *rqst);
 void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv);
+void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv);
 #else
 static inline void rpcrdma_bc_received(struct rpcrdma_xprt *rx,
 				       struct rpcrdma_recv *recv)
+{
+}
+
+static inline void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx,
+				     struct rpcrdma_recv *recv)
 {
 }
 #endif

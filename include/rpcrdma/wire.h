@@ -18,7 +18,7 @@
 enum rpcrdma_proc {
 	RPCRDMA_MSG	= 0,
 	RPCRDMA_NOMSG	= 1,
-	RPCRDMA_MSGP	= 2,	/* reserved: received as RPCRDMA_MSG */
+	RPCRDMA_MSGP	= 2,	/* reserved: refused */
 	RPCRDMA_DONE	= 3,	/* reserved: ignored */
 	RPCRDMA_ERROR	= 4,
 };
@@ -37,7 +37,6 @@ enum rpcrdma_errcode {
 #define RPCRDMA_READ_ITEM_LEN	24U	/* discriminator, position, segment */
 #define RPCRDMA_ERR_VERS_LEN	28U
 #define RPCRDMA_ERR_CHUNK_LEN	20U
-#define RPCRDMA_MSGP_LEN	8U	/* rdma_align, rdma_thresh */
 
 /**
  * struct rpcrdma_segment - a memory region as the wire names it
@@ -70,7 +69,7 @@ enum rpcrdma_disposition {
  * @RPCRDMA_FAULT_NONE: it did
  * @RPCRDMA_FAULT_SHORT: shorter than its own fields say
  * @RPCRDMA_FAULT_VERSION: a version we do not speak
- * @RPCRDMA_FAULT_PROC: a procedure that does not exist
+ * @RPCRDMA_FAULT_PROC: a procedure that does not exist, or RDMA_MSGP
  * @RPCRDMA_FAULT_RESERVED: RDMA_DONE
  * @RPCRDMA_FAULT_ERRCODE: RDMA_ERROR of an unknown kind
  * @RPCRDMA_FAULT_DISCRIMINATOR: neither 0 nor 1
@@ -78,7 +77,7 @@ enum rpcrdma_disposition {
  * @RPCRDMA_FAULT_POSITION_ORDER: descending or overlapping
  * @RPCRDMA_FAULT_POSITION_RANGE: past the end of the message
  * @RPCRDMA_FAULT_POSITION_ZERO: RDMA_MSG with one, RDMA_NOMSG without
- * @RPCRDMA_FAULT_SEGMENT_COUNT: zero, or more than the header holds
+ * @RPCRDMA_FAULT_SEGMENT_COUNT: more than the header holds
  * @RPCRDMA_FAULT_TOO_MANY: more than the limits allow
  * @RPCRDMA_FAULT_TOO_LONG: more octets than the limits allow
  * @RPCRDMA_FAULT_EMPTY: a chunk of length zero in the Read list
@@ -135,7 +134,7 @@ struct rpcrdma_limits {
  * @xid: rdma_xid, host order
  * @vers: rdma_vers
  * @credits: rdma_credit, unclamped
- * @proc: procedure; RPCRDMA_MSGP is turned into RPCRDMA_MSG
+ * @proc: procedure
  * @fault: why it was not accepted
  * @errcode: of an RDMA_ERROR message, else 0
  * @err_vers_low: of ERR_VERS

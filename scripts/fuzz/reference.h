@@ -22,6 +22,7 @@ struct ref_header {
 	u32 xid, vers, proc, code;
 	struct ref_segment reads[REF_MAX], writes[REF_MAX], reply[REF_MAX];
 	u32 n_reads, n_writes, n_chunks, n_reply;
+	bool has_reply;
 	const u8 *rest;
 	size_t n_rest;
 	u64 msg_len;
@@ -75,8 +76,6 @@ static u32 ref_chunk(struct ref_xdr *xdr, struct ref_segment *segs, u32 n,
 {
 	u32 count = ref_word(xdr);
 
-	if (!count)
-		xdr->bad = true;
 	while (count-- && !xdr->bad)
 		segs[n++] = ref_segment(xdr, 0, chunk);
 	return n;
@@ -93,7 +92,8 @@ static void ref_lists(struct ref_xdr *xdr, struct ref_header *h)
 	while (ref_more(xdr))
 		h->n_writes = ref_chunk(xdr, h->writes, h->n_writes,
 					h->n_chunks++);
-	if (ref_more(xdr))
+	h->has_reply = ref_more(xdr);
+	if (h->has_reply)
 		h->n_reply = ref_chunk(xdr, h->reply, 0, 0);
 }
 
@@ -173,7 +173,7 @@ static bool ref_message(struct ref_header *h, const struct rpcrdma_limits *lim)
 	if (h->msg_len > lim->max_message || h->msg_len > 0xffffffff)
 		return false;
 	if (nomsg)
-		return zero ? zero >= 8 : !h->n_reads && h->n_reply;
+		return zero ? zero >= 8 : !h->n_reads && h->has_reply;
 	if (h->n_rest < 8 || ref_peek(h, 0) != h->xid)
 		return false;
 	return !h->n_reads || ref_peek(h, 4) != 1;
@@ -210,12 +210,8 @@ static bool ref_accepts(struct ref_header *h, const u8 *data, size_t size,
 	spoken = h->vers == 1 && lim->vers_min <= 1 && lim->vers_max >= 1;
 	if (h->proc == 4)
 		return ref_error(&xdr, h, spoken);
-	if (!spoken || h->proc > 2)
+	if (!spoken || h->proc > 1)
 		return false;
-	if (h->proc == 2) {
-		ref_word(&xdr);
-		ref_word(&xdr);
-	}
 	ref_lists(&xdr, h);
 	if (xdr.bad || !ref_within(h, lim))
 		return false;

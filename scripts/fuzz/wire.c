@@ -141,7 +141,6 @@ static void check_accepted(const struct rpcrdma_hdr *hdr,
 	PROPERTY(hdr->read_segs <= lim->max_read_segs);
 	PROPERTY(hdr->read_chunks <= hdr->read_segs);
 	PROPERTY(hdr->write_chunks <= lim->max_write_chunks);
-	PROPERTY(hdr->write_chunks <= hdr->write_segs);
 	PROPERTY(hdr->write_segs + hdr->reply_segs <= lim->max_write_segs);
 	PROPERTY(rpcrdma_hdr_has_message(hdr) || hdr->reply);
 	check_tiling(hdr);
@@ -174,8 +173,9 @@ static void check_answers(const struct rpcrdma_hdr *hdr,
 	enum rpcrdma_answer answer;
 
 	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_REQUESTER, false);
-	PROPERTY(answer == RPCRDMA_DO_CALL || answer == RPCRDMA_DO_REPLY ||
-		 answer == RPCRDMA_DO_FAIL || answer == RPCRDMA_DO_DROP);
+	PROPERTY(answer != RPCRDMA_DO_ERR_VERS && answer != RPCRDMA_DO_CLOSE);
+	PROPERTY(answer != RPCRDMA_DO_ERR_CHUNK ||
+		 direction == RPCRDMA_DIR_CALL || hdr->pz_bytes);
 	PROPERTY(answer != RPCRDMA_DO_CALL || direction == RPCRDMA_DIR_CALL);
 	PROPERTY(answer != RPCRDMA_DO_REPLY || !hdr->fault);
 	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER, false);
@@ -203,7 +203,7 @@ static void check_frame(const u8 *data, u32 size,
 	}
 	PROPERTY(hdr.fault != RPCRDMA_FAULT_NONE);
 	if (disposition != RPCRDMA_DROP) {
-		PROPERTY(size >= RPCRDMA_FIXED_LEN);
+		PROPERTY(size >= RPCRDMA_HDR_MIN);
 		PROPERTY(hdr.proc != RPCRDMA_ERROR);
 	}
 }

@@ -221,6 +221,7 @@ struct report {
 	unsigned int trespassed;	/* trespasses that it did not */
 	unsigned int late;		/* Replies that were held */
 	unsigned int reverse_answers;
+	unsigned int reverse_errors;	/* RDMA_ERROR instead */
 };
 
 extern struct report report;

@@ -239,6 +239,11 @@ void call_received(struct conn *conn, const struct vb_event *ev)
 		call_free(call);
 		return;
 	}
+	if (call->hdr.proc == RPCRDMA_ERROR) {
+		report.reverse_errors++;
+		call_free(call);
+		return;
+	}
 	if (rpcrdma_hdr_direction(&call->hdr) == RPCRDMA_DIR_REPLY) {
 		report.reverse_answers++;
 		call_free(call);
