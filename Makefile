@@ -14,7 +14,7 @@ BUILD = scripts/build "$(KDIR)/" $(MAKEOVERRIDES)
 
 .NOTPARALLEL:
 .PHONY: module modules-all install uninstall setup lint kunit fuzz coverage \
-	mutants check demo vm-shell clean help
+	mutants check soak demo vm-shell clean help
 
 module:
 	@$(BUILD)
@@ -54,6 +54,9 @@ check:
 	@scripts/setup --all
 	@scripts/check
 
+soak: setup
+	@scripts/soak $(LOOPS)
+
 demo: setup
 	@scripts/demo
 
@@ -71,6 +74,7 @@ help:
 #h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
 #h   make check         everything that is tested, about an hour; ends with
 #h                      "N passed, N failed"
+#h   make soak          the same faults in thousands, for hours; LOOPS=
 #h   make vm-shell      a shell in a virtual machine with the module loaded
 #h
 #h Build and install:

@@ -213,6 +213,7 @@ static const struct {
 	{ "read-depth", cmd_read_depth },
 	{ "post-receives", cmd_post_receives },
 	{ "expect-private", cmd_expect_private },
+	{ "expect-initiator-depth", cmd_expect_initiator_depth },
 	{ "send", cmd_send },
 	{ "expect", cmd_expect },
 	{ "take", cmd_take },

@@ -321,6 +321,14 @@ void cmd_expect_private(const struct stmt *s)
 		die_at(s->at, "private data: %s", differs);
 }
 
+void cmd_expect_initiator_depth(const struct stmt *s)
+{
+	struct vb_conn *c = the_link(s)->conn;
+
+	if (c->peer_reads != eval(&s->args.t[0], 0))
+		die_at(s->at, "the other side allows %u RDMA Reads", c->peer_reads);
+}
+
 /* ---- messages ---- */
 
 void cmd_send(const struct stmt *s)
@@ -429,8 +437,9 @@ void cmd_expect_disconnect(const struct stmt *s)
 		pump(l, end - clock_ms());
 	if (!l->down)
 		die_at(s->at, "still connected after %d ms", (int)ms);
-	if (!option(s, "messages", NULL))
-		no_message(s, l);
+	if (option(s, "messages", NULL))
+		drop_messages(l);
+	no_message(s, l);
 }
 
 /* ---- verbs other than Send ---- */

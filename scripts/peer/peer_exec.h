@@ -60,6 +60,7 @@ void cmd_sends(const struct stmt *s);
 void cmd_read_depth(const struct stmt *s);
 void cmd_post_receives(const struct stmt *s);
 void cmd_expect_private(const struct stmt *s);
+void cmd_expect_initiator_depth(const struct stmt *s);
 void cmd_send(const struct stmt *s);
 void cmd_expect(const struct stmt *s);
 void cmd_take(const struct stmt *s);

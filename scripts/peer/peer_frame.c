@@ -234,6 +234,19 @@ static void fn_memory(struct walk *w, const struct args *args)
 	octets(w, args->at, r->mr->addr + r->offset + offset, n);
 }
 
+/* optional(N): a word that announces N octets, or that there are none */
+static void fn_optional(struct walk *w, const struct args *args)
+{
+	uint32_t follows = next_word(w, args->at);
+
+	if (follows > 1) {
+		w->at -= 4;
+		differ(w, args->at, "0 or 1");
+	} else if (follows) {
+		anything(w, args->at, arg(w, args, 0, 0));
+	}
+}
+
 static void fn_any(struct walk *w, const struct args *args)
 {
 	anything(w, args->at, arg(w, args, 0, 4));
@@ -254,13 +267,15 @@ static void fn_range(struct walk *w, const struct args *args)
 	differ(w, args->at, want);
 }
 
-/* repeat(COUNT, ITEMS) */
+/* repeat(COUNT, ITEMS): $n counts from 0 */
 static void fn_repeat(struct walk *w, const struct args *args)
 {
-	uint64_t n = arg(w, args, 0, 0);
+	uint64_t count = arg(w, args, 0, 0), n;
 
-	while (n--)
+	for (n = 0; n < count; n++) {
+		var_set("n", n);
 		walk_items(w, &args->a[1]);
+	}
 }
 
 static const struct {
@@ -276,6 +291,7 @@ static const struct {
 	{ "skip", fn_skip, 1 },
 	{ "memory", fn_memory, 1 },
 	{ "any", fn_any, 1 },
+	{ "optional", fn_optional, 1 },
 	{ "range", fn_range, 2 },
 	{ "repeat", fn_repeat, 2 },
 };

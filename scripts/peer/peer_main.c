@@ -33,9 +33,16 @@ static char *split(char *text)
 	return value + 1;
 }
 
-/* "processes N" anywhere at the top level: so many play the script at once */
+/*
+ * "processes N" anywhere at the top level: so many play the script at once. A
+ * variable of that name overrides it.
+ */
 static int count_processes(const struct stmt *s)
 {
+	uint64_t n;
+
+	if (var_get("processes", &n))
+		return n;
 	for (; s; s = s->next)
 		if (!strcmp(s->at->text, "processes") && s->args.n)
 			return eval(&s->args.t[0], 0);

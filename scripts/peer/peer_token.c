@@ -96,9 +96,10 @@ void tokens_read(struct tokens *list, const char *path)
 	free(text);
 }
 
-static int name_char(char c)
+/* As in a sum: a '-' belongs to the name when a letter follows */
+static int name_goes_on(const char *p)
 {
-	return isalnum(c) || c == '_' || c == '-';
+	return isalnum(*p) || *p == '_' || (*p == '-' && isalpha(p[1]));
 }
 
 /* Where $NAME stands in @text, as a whole name, or NULL */
@@ -108,7 +109,7 @@ static char *find_param(char *text, const char *name)
 	char *p = text;
 
 	while ((p = strchr(p, '$'))) {
-		if (!strncmp(p + 1, name, n) && !name_char(p[1 + n]))
+		if (!strncmp(p + 1, name, n) && !name_goes_on(p + 1 + n))
 			return p;
 		p++;
 	}

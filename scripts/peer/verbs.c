@@ -23,6 +23,11 @@ enum { WR_RECV = 1, WR_SEND, WR_OTHER };
 #define WR_KIND(id)	((id) >> 56)
 #define WR_SLOT(id)	((uint32_t)((id) >> 32) & 0xffffff)
 
+/* rxe hands out the kernel's value; here it is IBV_WC_IP_CSUM_OK, which a reliable
+ * connection never has.
+ */
+#define KERNEL_WITH_INV	(1 << 2)
+
 static char why[256];
 
 const char *vb_why(void)
@@ -218,7 +223,7 @@ struct ibv_mw *vb_window(struct vb_conn *c, struct vb_mr *m, size_t offset,
 		},
 	};
 
-	if (!mw) {
+	if (!mw || c->nr_windows == VB_MAX_WINDOWS) {
 		vb_fail_errno("ibv_alloc_mw");
 		return NULL;
 	}
@@ -228,6 +233,7 @@ struct ibv_mw *vb_window(struct vb_conn *c, struct vb_mr *m, size_t offset,
 		return NULL;
 	}
 	mw->rkey = wr.bind_mw.rkey;
+	c->windows[c->nr_windows++] = mw;
 	return mw;
 }
 
@@ -310,7 +316,7 @@ static int take_wc(struct vb_conn *c, const struct ibv_wc *wc,
 		ev->slot = WR_SLOT(wc->wr_id);
 		ev->data = c->recv_mem->addr + (size_t)ev->slot * c->attr.recv_size;
 		ev->len = wc->byte_len;
-		ev->invalidated = !!(wc->wc_flags & IBV_WC_WITH_INV);
+		ev->invalidated = !!(wc->wc_flags & (IBV_WC_WITH_INV | KERNEL_WITH_INV));
 		ev->inv_rkey = ev->invalidated ? wc->invalidated_rkey : 0;
 		return 1;
 	case WR_SEND:

@@ -102,10 +102,13 @@ struct vb_mr {
 	struct ibv_mr *mr;
 };
 
+#define VB_MAX_WINDOWS	64
+
 /**
  * struct vb_conn - a connection
  * @peer_priv: private data that the other side sent, the CM's padding included
  * @peer_priv_len: octets of it
+ * @peer_reads: RDMA Reads that the other side responds to at a time
  * @up: established and not yet down
  * @posted: Receives posted and not yet consumed
  * @owner: the caller's
@@ -115,6 +118,7 @@ struct vb_mr {
 struct vb_conn {
 	uint8_t peer_priv[256];
 	uint32_t peer_priv_len;
+	uint32_t peer_reads;
 	int up;
 	uint32_t posted;
 	void *owner;
@@ -127,6 +131,8 @@ struct vb_conn {
 	struct ibv_qp *qp;
 	struct vb_mr *recv_mem;
 	struct vb_mr *send_mem;
+	struct ibv_mw *windows[VB_MAX_WINDOWS];
+	int nr_windows;
 	uint8_t *send_busy;
 	uint8_t *recv_busy;
 	int down_told;
@@ -189,7 +195,7 @@ int vb_read(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
 	    uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
 /* A memory window (type 2) on part of @mr, which has IBV_ACCESS_MW_BIND: unlike
  * an MR's, its rkey can be invalidated by the other side's Send. Posts the Bind,
- * which completes as VB_DONE.
+ * which completes as VB_DONE. It lives as long as the connection.
  */
 struct ibv_mw *vb_window(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
 			 size_t len, int access, uint32_t cookie);

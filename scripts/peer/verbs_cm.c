@@ -30,6 +30,8 @@ struct rdma_cm_event *vb_cm_wait(struct rdma_event_channel *ch, int ms)
 
 static void take_private(struct vb_conn *c, const struct rdma_cm_event *event)
 {
+	/* The CM gives it from our point of view: what we may initiate */
+	c->peer_reads = event->param.conn.initiator_depth;
 	c->peer_priv_len = event->param.conn.private_data_len;
 	if (c->peer_priv_len)
 		memcpy(c->peer_priv, event->param.conn.private_data,
@@ -306,6 +308,9 @@ void vb_free(struct vb_conn *c)
 {
 	if (!c)
 		return;
+	/* One that is still bound holds the queue pair */
+	while (c->nr_windows)
+		ibv_dealloc_mw(c->windows[--c->nr_windows]);
 	if (c->qp)
 		rdma_destroy_qp(c->id);
 	if (c->cq)

@@ -13,6 +13,7 @@ peer_files() {
 	iocheck write -l 64k -s 64 -t $EXPORT/peer/64k
 	iocheck write -l 4099 -s 4099 -t $EXPORT/peer/4099
 	iocheck write -l 1m -s 1 -t $EXPORT/peer/1m
+	: >$EXPORT/peer/scratch
 	ln -sf "$(head -c 1001 </dev/zero | tr '\0' x)" $EXPORT/peer/link
 }
 
@@ -41,11 +42,11 @@ peer_bystander() {
 peer_bystander_io() {
 	local n=0
 	while [ ! -e /run/bystander.stop ]; do
-		iocheck write -l 256k -b 64k -s "$n" -d -t $MNT/bystander
-		iocheck verify -l 256k -b 64k -s "$n" -d $MNT/bystander
+		iocheck write -l 64k -b 16k -s "$n" -d -t $MNT/bystander
+		iocheck verify -l 64k -b 16k -s "$n" -d $MNT/bystander
 		n=$((n + 1))
 		echo $n >/run/bystander.passes
-		sleep 0.2
+		sleep 1
 	done
 }
 
@@ -58,7 +59,53 @@ peer_undisturbed() {
 	[ "$(connects)" = "$1" ]
 }
 
-peer_case() { timeout -k 5 "${PEER_LIMIT:-120}" peer ${PEER_ARGS:-} "$1"; }
+# While queue pairs die the number of nfsd threads goes up and down
+peer_threads_start() {
+	(
+		set +e
+		while [ ! -e /run/peer_threads_stop ]; do
+			echo 2 >/proc/fs/nfsd/threads
+			sleep 0.3
+			echo 8 >/proc/fs/nfsd/threads
+			sleep 0.3
+		done
+		rm -f /run/peer_threads_stop
+	) >/dev/null 2>&1 &
+}
+peer_threads_stop() {
+	touch /run/peer_threads_stop
+	wait_for 20 test ! -e /run/peer_threads_stop
+	echo 8 >/proc/fs/nfsd/threads
+}
+
+# A script may name commands for the server in lines "# Before:" and "# After:"
+peer_hook() {
+	local command
+	command=$(sed -n "s/^# $1: //p" "$2")
+	[ -z "$command" ] || on_server "$command" >/dev/null
+}
+
+# PEER_ONLY and PEER_NOT: expressions for names
+peer_cases() {
+	(cd "$PEER_CASES" && printf '%s\n' *.peer) | grep -E "^${PEER_ONLY:-.}" | grep -vE "^${PEER_NOT:-$}"
+}
+
+peer_case() {
+	local rc=0
+	peer_hook Before "$1"
+	timeout -k 5 "${PEER_LIMIT:-120}" peer ${PEER_ARGS:-} "$1" || rc=$?
+	peer_hook After "$1"
+	return $rc
+}
+
+# NFSv3 has no path to a file: the server says what it calls them
+peer_handles() {
+	local file
+	for file in 64k link scratch; do
+		printf -- '-M fh-%s=X:%s ' $file "$(on_server "peer_handle $EXPORT/peer/$file")"
+	done
+	printf -- '-M fh-dir=X:%s\n' "$(on_server "peer_handle $EXPORT/peer")"
+}
 
 suite_peer() {
 	local file before
@@ -66,9 +113,9 @@ suite_peer() {
 	check "mount beside peers" mount_nfs vers=4.2
 	mountpoint -q $MNT || return 0
 	before=$(connects)
+	PEER_ARGS="${PEER_ARGS:-} ${LOOPS:+-D loops=$LOOPS} $(peer_handles)"
 	peer_bystander &
-	for file in "$PEER_CASES"/${PEER_ONLY:-*}.peer; do
-		file=${file##*/}
+	for file in $(peer_cases); do
 		check "peer ${file%.peer}" peer_case "$PEER_CASES/$file"
 	done
 	check "the mount beside peers was not disturbed" peer_undisturbed "$before"
