@@ -69,6 +69,8 @@ void svc_rdma_call_put(struct svc_rdma_call *call)
 	if (call->nr_pages)
 		svc_rdma_pages_put(call->pages, call->nr_pages);
 	call->nr_pages = 0;
+	kfree(call->copy);
+	call->copy = NULL;
 	spin_lock_bh(&conn->lock);
 	list_add(&call->list, &conn->free_calls);
 	spin_unlock_bh(&conn->lock);

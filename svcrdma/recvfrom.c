@@ -259,6 +259,44 @@ static void arg_in_pages(struct svc_rqst *rqstp, u32 len)
 	arg->buflen = len;
 }
 
+/*
+ * nfsd's svc_fill_write_vector() takes the data of a WRITE from the head or from
+ * the beginning of a page. Those that begin within a page, as the second of two
+ * Read chunks does, would be taken from the wrong place.
+ */
+static bool data_within_pages(const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_read_iter it;
+
+	rpcrdma_read_iter_init(&it, hdr);
+	while (rpcrdma_read_iter_next(&it))
+		if (it.position >= PAGE_SIZE)
+			return true;
+	return false;
+}
+
+/* Not vmalloc(): GSS computes checksums over the head by its struct pages */
+static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
+			    u32 len)
+{
+	struct xdr_buf *arg = &rqstp->rq_arg;
+	u32 at, n;
+
+	call->copy = kmalloc(len, GFP_KERNEL | __GFP_NOWARN);
+	if (!call->copy)
+		return -ENOMEM;
+	for (at = 0; at < len; at += n) {
+		n = min_t(u32, len - at, PAGE_SIZE);
+		memcpy_from_page(call->copy + at,
+				 rqstp->rq_pages[at >> PAGE_SHIFT], 0, n);
+	}
+	arg_in_pages(rqstp, len);
+	arg->head[0].iov_base = call->copy;
+	arg->head[0].iov_len = len;
+	arg->page_len = 0;
+	return 0;
+}
+
 static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	rqstp->rq_xprt_ctxt = call;
@@ -267,20 +305,6 @@ static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	/* The privileged port that an export may ask for means nothing here */
 	set_bit(RQ_SECURE, &rqstp->rq_flags);
 	return rqstp->rq_arg.len;
-}
-
-static int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
-{
-	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
-
-	svc_rdma_rwset_release(call->conn, &call->reads);
-	exchange_pages(rqstp, call);
-	fill_gaps(rqstp, hdr);
-	if (is_single(hdr))
-		arg_inline(rqstp, hdr, pages_start(hdr), pages_len(hdr));
-	else
-		arg_in_pages(rqstp, hdr->msg_len);
-	return deliver(rqstp, call);
 }
 
 static void refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
@@ -294,6 +318,28 @@ static void refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 	if (rc == -ENOMEM)
 		rpcrdma_ep_fail_reason(conn->ep, rc,
 				       "an error could not be sent");
+}
+
+static int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	struct rpcrdma_recv *recv = call->recv;
+	const struct rpcrdma_hdr *hdr = &recv->hdr;
+	struct svc_rdma_conn *conn = call->conn;
+
+	svc_rdma_rwset_release(conn, &call->reads);
+	exchange_pages(rqstp, call);
+	fill_gaps(rqstp, hdr);
+	if (is_single(hdr)) {
+		arg_inline(rqstp, hdr, pages_start(hdr), pages_len(hdr));
+	} else if (!data_within_pages(hdr)) {
+		arg_in_pages(rqstp, hdr->msg_len);
+	} else if (arg_in_one_piece(rqstp, call, hdr->msg_len)) {
+		call->recv = NULL;
+		svc_rdma_call_put(call);
+		refuse(conn, recv, false, "no memory for it in one piece");
+		return 0;
+	}
+	return deliver(rqstp, call);
 }
 
 /*

@@ -188,6 +188,7 @@ struct svc_rdma_payload {
  * @reads: their contexts
  * @pages: where they go; room for RPCSVC_MAXPAGES, allocated at first need
  * @nr_pages: how many of @pages are owned
+ * @copy: the message in one piece, where nfsd needs that, or NULL
  * @nr_payloads: how many of @payload are set
  * @payload: what the Upper Layer marked in the Reply, in order
  */
@@ -199,6 +200,7 @@ struct svc_rdma_call {
 	struct svc_rdma_rwset reads;
 	struct page **pages;
 	unsigned int nr_pages;
+	u8 *copy;
 	unsigned int nr_payloads;
 	struct svc_rdma_payload payload[SVC_RDMA_MAX_PAYLOADS];
 };
