@@ -2,26 +2,30 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # The guest's file system, as uncompressed cpio archives which the kernel
-# unpacks one after the other: tools (cached), fio (cached, only on demand: its
-# libraries are larger than everything else), and what belongs to one run
-# (modules, test scripts). Uncompressed because the guest is an emulator.
+# unpacks one after the other: tools (cached), fio and Kerberos (cached, only on
+# demand: their libraries are large), and what belongs to one run (modules, test
+# scripts). Uncompressed because the guest is an emulator.
 #
-# Sourced after lib.sh. Entry points: image_tools, image_fio, image_run.
+# Sourced after lib.sh. Entry points: image_tools, image_fio, image_krb5, image_run.
 
 # Real programs: where busybox has an applet of the same name, it is not enough.
 GUEST_PROGRAMS=(
 	bash kmod ip rdma tc ss nft mount umount mountpoint dmesg flock setpriv unshare nsenter
 	dd timeout stat tail md5sum sha256sum stdbuf cmp mawk grep sed ps
 	rpc.nfsd rpc.mountd rpc.statd exportfs rpcbind rpcinfo showmount nfsstat mount.nfs sm-notify
-	nfsdcltrack getfacl setfacl nfs4_getfacl nfs4_setfacl dmsetup mke2fs
+	nfsdcltrack getfacl setfacl nfs4_getfacl nfs4_setfacl
+	dmsetup mke2fs
 	ibv_devices ibv_devinfo ibv_rc_pingpong rping ucmatose strace
 )
+
+# Both halves of sec=krb5, and a key distribution centre
+KRB5_PROGRAMS=(krb5kdc kdb5_util kadmin.local rpc.gssd rpc.svcgssd)
 
 # Loaded by name or by need in the guest; depmod's dependencies come along.
 GUEST_MODULES=(
 	virtio_pci virtio_console virtio_net virtio_rng veth dummy
 	ib_core ib_uverbs ib_umad ib_cm iw_cm rdma_cm rdma_ucm rdma_rxe
-	sunrpc auth_rpcgss rpcsec_gss_krb5 lockd grace nfs_acl nfs nfsv3 nfsv4 nfsd rpcrdma
+	sunrpc auth_rpcgss rpcsec_gss_krb5 cts cbc lockd grace nfs_acl nfs nfsv3 nfsv4 nfsd rpcrdma
 	nfs_layout_flexfiles configfs ipv6
 	crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c
 	nf_tables nft_ct nft_counter nft_limit nft_numgen nft_log nft_reject_inet nf_conntrack sch_netem sch_ingress
@@ -196,18 +200,40 @@ image_tools() {
 	image_cached tools "$CACHE/image/tools-$(image_key "${files[@]}").cpio"
 }
 
-image_fio_build() {
-	local out=$1 root
+# image_extra OUT FILE…: programs and plugins on top of the tools
+image_extra() {
+	local out=$1 root file
+	shift
 	root=$(mktemp -d "$CACHE/image/.root.XXXXXX")
-	mkdir -p "$root/usr/lib" "$root/usr/lib64"
-	ln -s usr/lib "$root/lib"
-	ln -s usr/lib64 "$root/lib64"
-	image_add_program "$root" /usr/bin/fio
+	mkdir -p "$root"/usr/{sbin,lib,lib64}
+	for file in sbin lib lib64; do ln -s usr/$file "$root/$file"; done
+	for file; do image_add_program "$root" "$file"; done
 	image_pack "$root" "$out"
 	rm -rf "$root"
 }
 
+image_fio_build() { image_extra "$1" /usr/bin/fio; }
 image_fio() { image_cached fio "$CACHE/image/fio-$(image_key /usr/bin/fio).cpio"; }
+
+krb5_files() {
+	local program lib=/usr/lib/x86_64-linux-gnu
+	for program in "${KRB5_PROGRAMS[@]}"; do
+		guest_which "$program" || die "no $program on this machine: run scripts/setup"
+	done
+	# The KDC's database and event loop, svcgssd's names: loaded when they run
+	printf '%s\n' $lib/krb5/plugins/kdb/db2.so $lib/libnfsidmap/nsswitch.so $lib/libverto-*.so.1
+}
+
+image_krb5_build() {
+	local files
+	mapfile -t files < <(krb5_files)
+	image_extra "$1" "${files[@]}"
+}
+image_krb5() {
+	local files
+	mapfile -t files < <(krb5_files)
+	image_cached krb5 "$CACHE/image/krb5-$(image_key "${files[@]}").cpio"
+}
 
 # ---- modules -----------------------------------------------------------------
 

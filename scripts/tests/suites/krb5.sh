@@ -1,0 +1,123 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# sec=krb5 and krb5i, with a KDC in the server's guest. Data that the
+# security layer only signs the header of may be placed directly; data that it
+# touches may not (RFC 8166, section 3.4.1): long Calls travel in a Position-Zero
+# Read chunk, long Replies in a Reply chunk. Wants vm/run -K.
+
+# ---- on the server ------------------------------------------------------------
+
+krb5_conf() {
+	# Of the replay cache
+	mkdir -p -m 1777 /var/tmp
+	cat >/etc/krb5.conf <<-END
+		[libdefaults]
+		default_realm = TEST
+		dns_lookup_realm = false
+		dns_lookup_kdc = false
+		dns_canonicalize_hostname = false
+		rdns = false
+		[realms]
+		TEST = {
+			kdc = server
+		}
+		[domain_realm]
+		server = TEST
+		client = TEST
+	END
+	printf '[General]\nDomain = test\nLocal-Realms = TEST\n[Translation]\nMethod = nsswitch\n' >/etc/idmapd.conf
+}
+
+krb5_kdc() {
+	krb5_conf
+	mkdir -p /etc/krb5kdc /var/lib/krb5kdc
+	kdb5_util create -s -r TEST -P master
+	kadmin.local -q 'addprinc -randkey nfs/server'
+	kadmin.local -q 'addprinc -randkey nfs/client'
+	kadmin.local -q 'ktadd -k /etc/krb5.keytab nfs/server'
+	kadmin.local -q 'ktadd -k /run/client.keytab nfs/client'
+	krb5kdc
+	modprobe -a auth_rpcgss rpcsec_gss_krb5
+	rpc.svcgssd
+	exportfs -o "sec=sys:krb5:krb5i:krb5p,rw,no_root_squash,insecure,no_subtree_check,fsid=1" "*:$EXPORT"
+	pidof krb5kdc
+	pidof rpc.svcgssd
+}
+krb5_end() {
+	killall krb5kdc rpc.svcgssd
+	exportfs -u "*:$EXPORT"
+	exportfs -r
+}
+
+# ---- on the client ------------------------------------------------------------
+
+krb5_client() {
+	krb5_conf
+	on_server "base64 -w0 /run/client.keytab" | base64 -d >/etc/krb5.keytab
+	modprobe -a auth_rpcgss rpcsec_gss_krb5
+	mountpoint -q /var/lib/nfs/rpc_pipefs || mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
+	rpc.gssd -p /var/lib/nfs/rpc_pipefs
+	pidof rpc.gssd
+}
+
+# Columns of mountstats: Read chunks (of any position), Write chunks, Reply
+# chunks, Calls that are a Position-Zero Read chunk as a whole
+krb5_counts() { awk '/xprt:.*rdma/ { print $13, $14, $15, $23 }' /proc/self/mountstats; }
+
+# krb5_moves "READ WRITE REPLY NOMSG" COMMAND…: by so many, or "-": by any number
+krb5_moves() {
+	local want=$1 before after i
+	shift
+	read -ra want <<<"$want"
+	read -ra before < <(krb5_counts)
+	"$@"
+	read -ra after < <(krb5_counts)
+	echo "${before[*]} -> ${after[*]}, wanted by ${want[*]}"
+	for i in 0 1 2 3; do
+		[ "${want[i]}" = - ] || [ $((after[i] - before[i])) = "${want[i]}" ]
+	done
+}
+
+# 4 Calls of 64 KiB, and no other that is long
+krb5_write() { iocheck write -l 256k -b 64k -d $MNT/krb; }
+krb5_read() { iocheck read -l 256k -b 64k -d $MNT/krb; }
+krb5_large() {
+	iocheck write -l 2m -b 512k -m 5 -d -t $MNT/large
+	drop_caches
+	iocheck verify -l 2m -b 512k $MNT/large
+}
+krb5_flavor() { grep " $MNT nfs4\? .*proto=rdma.*sec=$1," /proc/mounts; }
+
+krb5_one() {
+	local v=$1 sec=$2 name="vers=$1 sec=$2" put get
+	# Direct: the data and nothing else. Else: the whole message, and no Write list.
+	case $sec in
+	sys | krb5) put="4 0 - 0" get="0 4 - 0" ;;
+	*) put="4 0 - 4" get="0 0 - 0" ;;
+	esac
+	# Root is root with sys, and nobody with the others
+	on_server "rm -rf $EXPORT/krb $EXPORT/large $EXPORT/file" >/dev/null
+	check "mount $name" mount_nfs "vers=$v,sec=$sec" $MNT server
+	mountpoint -q $MNT || return 0
+	check "mounted with $name" krb5_flavor "$sec"
+	check "prepare $name" iocheck write -l 256k -b 64k -d -t -y $MNT/krb
+	check "chunks of a WRITE $name" krb5_moves "$put" krb5_write
+	check "chunks of a READ $name" krb5_moves "$get" krb5_read
+	check "megabytes $name" krb5_large
+	check "directory and names $name" matrix_io
+	check "umount $name" umount_nfs
+}
+
+suite_krb5() {
+	local v sec
+	check "KDC and svcgssd" on_server krb5_kdc
+	check "keytab and gssd" krb5_client
+	for v in ${KRB5_VERSIONS:-3 4.2}; do
+		for sec in ${KRB5_FLAVORS:-sys krb5 krb5i}; do
+			krb5_one "$v" "$sec"
+		done
+	done
+	killall rpc.gssd
+	check "KDC and svcgssd end" on_server krb5_end
+}
