@@ -10,7 +10,8 @@
 
 krb5_conf() {
 	# Of the replay cache
-	mkdir -p -m 1777 /var/tmp
+	mkdir -p /var/tmp
+	chmod 1777 /var/tmp
 	cat >/etc/krb5.conf <<-END
 		[libdefaults]
 		default_realm = TEST
