@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Decisions that need no kernel: the transfer mode of a Call, the handle to
- * invalidate with its Reply, the tiling of a received message, the depth of
- * the queues. Pure.
+ * invalidate with its Reply, the tiling and the layout of a received message, the
+ * depth of the queues. Pure.
  */
 #include "rpcrdma/plan.h"
 
@@ -294,6 +294,43 @@ bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
 	if (tiler->hdr->pz_bytes)
 		return next_base(tiler, ext, limit);
 	return next_inline(tiler, ext, limit);
+}
+
+/*
+ * An NFSv4 WRITE of one octet: operation, stateid, offset, stability, and an
+ * opaque. Fewer octets hold no data that an Upper Layer takes by reference.
+ */
+#define WRITE_MIN	40U
+
+/**
+ * rpcrdma_plan_layout - how a Responder lays a Call out in memory
+ * @hdr: accepted header of a Call
+ * @page_size: octets of a page
+ *
+ * nfsd's svc_fill_write_vector() takes the data of a WRITE from the head or from
+ * the beginning of a page, never from the tail. So data behind the single chunk,
+ * and data that begin within a page, as the second of two Read chunks does, have
+ * to be in one piece with what precedes them.
+ *
+ * Context: any.
+ *
+ * Return: the layout.
+ */
+enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
+					u32 page_size)
+{
+	bool data_behind = hdr->item_end + WRITE_MIN <= hdr->msg_len;
+
+	if (!hdr->read_chunks)
+		return RPCRDMA_LAYOUT_INLINE;
+	/* A Position-Zero Read chunk, and nothing else */
+	if (!hdr->item)
+		return RPCRDMA_LAYOUT_PAGES;
+	if (hdr->read_chunks == 1 && !data_behind)
+		return RPCRDMA_LAYOUT_CHUNK;
+	if (hdr->msg_len > page_size && (hdr->item >= page_size || data_behind))
+		return RPCRDMA_LAYOUT_ONE_PIECE;
+	return RPCRDMA_LAYOUT_PAGES;
 }
 
 /* Most WRs, less the drain's, that fit a queue and the CQ that reports them */

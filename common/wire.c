@@ -185,7 +185,7 @@ static enum rpcrdma_fault dec_chunk_lists(struct decoder *dec)
  * Read chunk), can stand before it; nothing can be further back.
  */
 static enum rpcrdma_fault add_read_chunk(struct rpcrdma_hdr *hdr, u32 position,
-					 u64 bytes, u64 *end)
+					 u64 bytes)
 {
 	if (!bytes)
 		return RPCRDMA_FAULT_EMPTY;
@@ -196,14 +196,15 @@ static enum rpcrdma_fault add_read_chunk(struct rpcrdma_hdr *hdr, u32 position,
 		hdr->msg_len = bytes;
 		return RPCRDMA_FAULT_NONE;
 	}
-	if (position < *end)
+	if (position < hdr->item_end)
 		return RPCRDMA_FAULT_POSITION_ORDER;
 	/* XID and message type are never part of a data item */
 	if (position < RPC_MIN_LEN)
 		return RPCRDMA_FAULT_POSITION_RANGE;
 	if (position > hdr->msg_len)
 		return RPCRDMA_FAULT_POSITION_RANGE;
-	*end = position + rpcrdma_xdr_roundup(bytes);
+	hdr->item = position;
+	hdr->item_end = position + rpcrdma_xdr_roundup(bytes);
 	hdr->read_bytes += bytes;
 	hdr->msg_len += rpcrdma_xdr_roundup(bytes);
 	return RPCRDMA_FAULT_NONE;
@@ -214,20 +215,20 @@ static enum rpcrdma_fault check_read_chunks(struct rpcrdma_hdr *hdr)
 {
 	enum rpcrdma_fault fault = RPCRDMA_FAULT_NONE;
 	struct rpcrdma_read_iter it;
-	u64 bytes = 0, end = 0;
+	u64 bytes = 0;
 	u32 position = 0;
 
 	rpcrdma_read_iter_init(&it, hdr);
 	while (!fault && rpcrdma_read_iter_next(&it)) {
 		if (it.left + 1 < hdr->read_segs && it.position != position) {
-			fault = add_read_chunk(hdr, position, bytes, &end);
+			fault = add_read_chunk(hdr, position, bytes);
 			bytes = 0;
 		}
 		position = it.position;
 		bytes += it.seg.length;
 	}
 	if (!fault && hdr->read_segs)
-		fault = add_read_chunk(hdr, position, bytes, &end);
+		fault = add_read_chunk(hdr, position, bytes);
 	return fault;
 }
 

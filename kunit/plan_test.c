@@ -148,6 +148,72 @@ static void plan_tile_all(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, accepted > 100);
 }
 
+static void plan_layout(struct kunit *test)
+{
+	static const struct {
+		u32 proc, position[2], len[2], tail, want;
+	} cases[] = {
+		/* one chunk, in front of as much as no WRITE fits into */
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 36, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 35 }, 36, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 33 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		/* ... the whole in a page: 8 + 12 + 40 */
+		{ RPCRDMA_MSG, { 8, 8 }, { 8, 3 }, 40, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_MSG, { 8, 8 }, { 8, 5 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		/* the second of two in the first page, and behind it */
+		{ RPCRDMA_MSG, { 8, 56 }, { 48, 64 }, 8, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_MSG, { 8, 60 }, { 52, 64 }, 8, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 8, 12 }, { 4, 1 }, 48, RPCRDMA_LAYOUT_ONE_PIECE },
+		/* Position Zero: alone, and with a data item */
+		{ RPCRDMA_NOMSG, { 0, 0 }, { 64, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_NOMSG, { 0, 8 }, { 32, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_NOMSG, { 0, 8 }, { 44, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_NOMSG, { 0, 8 }, { 48, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_NOMSG, { 0, 60 }, { 64, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
+	};
+	u32 frame[FRAME_WORDS] = {
+		XID, RPCRDMA_V1, 32, 0,
+		1, 0, 0xa1, 0, 0, 0,
+		1, 0, 0xa2, 0, 0, 0,
+		0, 0, 0,
+		XID, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i, len;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		frame[3] = cases[i].proc;
+		frame[5] = cases[i].position[0];
+		frame[7] = cases[i].len[0];
+		frame[11] = cases[i].position[1];
+		frame[13] = cases[i].len[1];
+		len = 19 * sizeof(u32);
+		if (cases[i].proc == RPCRDMA_MSG)
+			len += 8 + cases[i].tail;
+		buf = frame_octets(test, frame, len);
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, len, &frame_limits),
+				RPCRDMA_ACCEPT);
+
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 60),
+				    cases[i].want, "case %u", i);
+	}
+}
+
+static void plan_layout_inline(struct kunit *test)
+{
+	static const u32 frame[] = { XID, 1, 1, RPCRDMA_MSG, 0, 0, 0, XID, 0 };
+	u8 *buf = frame_octets(test, frame, sizeof(frame));
+	struct rpcrdma_hdr hdr;
+
+	rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits);
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_layout(&hdr, 4),
+			RPCRDMA_LAYOUT_INLINE);
+}
+
 static void plan_inv_handle(struct kunit *test)
 {
 	static const struct {
@@ -270,6 +336,8 @@ static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_tile, tile_gen_params),
 	KUNIT_CASE(plan_tile_longest),
 	KUNIT_CASE(plan_tile_all),
+	KUNIT_CASE(plan_layout),
+	KUNIT_CASE(plan_layout_inline),
 	KUNIT_CASE(plan_inv_handle),
 	KUNIT_CASE(plan_inv_handle_none),
 	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),

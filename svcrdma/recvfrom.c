@@ -12,6 +12,7 @@
 #include <linux/sunrpc/xdr.h>
 
 #include "rpcrdma/answer.h"
+#include "rpcrdma/plan.h"
 #include "svc_rdma.h"
 
 /* A Call's message may leave so many of an nfsd thread's pages for the Reply */
@@ -93,18 +94,17 @@ void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt)
 		svc_rdma_call_put(ctxt);
 }
 
-/* One data item left the message (an NFS WRITE): no octet need be copied */
-static bool is_single(const struct rpcrdma_hdr *hdr)
+static enum rpcrdma_layout layout(const struct rpcrdma_hdr *hdr)
 {
-	return !hdr->pz_bytes && hdr->read_chunks == 1;
+	return rpcrdma_plan_layout(hdr, PAGE_SIZE);
 }
 
-/* Position of a single chunk; 0 when the whole message is to be assembled */
+/* Where in the message that begins which goes into pages */
 static u32 pages_start(const struct rpcrdma_hdr *hdr)
 {
 	struct rpcrdma_read_iter it;
 
-	if (!is_single(hdr))
+	if (layout(hdr) != RPCRDMA_LAYOUT_CHUNK)
 		return 0;
 	rpcrdma_read_iter_init(&it, hdr);
 	rpcrdma_read_iter_next(&it);
@@ -114,7 +114,8 @@ static u32 pages_start(const struct rpcrdma_hdr *hdr)
 /* Octets that go into pages, XDR roundup included */
 static u32 pages_len(const struct rpcrdma_hdr *hdr)
 {
-	return is_single(hdr) ? xdr_align_size(hdr->read_bytes) : hdr->msg_len;
+	return layout(hdr) == RPCRDMA_LAYOUT_CHUNK ?
+	       xdr_align_size(hdr->read_bytes) : hdr->msg_len;
 }
 
 static int build_reads(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
@@ -210,6 +211,7 @@ static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
  */
 static void fill_gaps(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 {
+	bool all = layout(hdr) != RPCRDMA_LAYOUT_CHUNK;
 	u32 start = pages_start(hdr);
 	struct rpcrdma_tiler tiler;
 	struct rpcrdma_extent ext;
@@ -219,7 +221,7 @@ static void fill_gaps(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 		if (ext.kind == RPCRDMA_EXTENT_PAD)
 			fill_pages(rqstp->rq_pages, ext.msg - start, NULL,
 				   ext.len);
-		else if (ext.kind == RPCRDMA_EXTENT_INLINE && !is_single(hdr))
+		else if (ext.kind == RPCRDMA_EXTENT_INLINE && all)
 			fill_pages(rqstp->rq_pages, ext.msg, hdr->buf + ext.src,
 				   ext.len);
 	}
@@ -257,22 +259,6 @@ static void arg_in_pages(struct svc_rqst *rqstp, u32 len)
 	arg->tail[0].iov_len = 0;
 	arg->len = len;
 	arg->buflen = len;
-}
-
-/*
- * nfsd's svc_fill_write_vector() takes the data of a WRITE from the head or from
- * the beginning of a page. Those that begin within a page, as the second of two
- * Read chunks does, would be taken from the wrong place.
- */
-static bool data_within_pages(const struct rpcrdma_hdr *hdr)
-{
-	struct rpcrdma_read_iter it;
-
-	rpcrdma_read_iter_init(&it, hdr);
-	while (rpcrdma_read_iter_next(&it))
-		if (it.position >= PAGE_SIZE)
-			return true;
-	return false;
 }
 
 /* Not vmalloc(): GSS computes checksums over the head by its struct pages */
@@ -329,15 +315,20 @@ static int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	svc_rdma_rwset_release(conn, &call->reads);
 	exchange_pages(rqstp, call);
 	fill_gaps(rqstp, hdr);
-	if (is_single(hdr)) {
-		arg_inline(rqstp, hdr, pages_start(hdr), pages_len(hdr));
-	} else if (!data_within_pages(hdr)) {
-		arg_in_pages(rqstp, hdr->msg_len);
-	} else if (arg_in_one_piece(rqstp, call, hdr->msg_len)) {
+	switch (layout(hdr)) {
+	case RPCRDMA_LAYOUT_ONE_PIECE:
+		if (!arg_in_one_piece(rqstp, call, hdr->msg_len))
+			break;
 		call->recv = NULL;
 		svc_rdma_call_put(call);
 		refuse(conn, recv, false, "no memory for it in one piece");
 		return 0;
+	case RPCRDMA_LAYOUT_PAGES:
+		arg_in_pages(rqstp, hdr->msg_len);
+		break;
+	default:
+		arg_inline(rqstp, hdr, pages_start(hdr), pages_len(hdr));
+		break;
 	}
 	return deliver(rqstp, call);
 }

@@ -133,6 +133,24 @@ bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
 			struct rpcrdma_extent *ext);
 
 /**
+ * enum rpcrdma_layout - how a Responder lays a Call out in memory
+ * @RPCRDMA_LAYOUT_INLINE: as it was received
+ * @RPCRDMA_LAYOUT_CHUNK: the one data item that left it (an NFS WRITE) in pages
+ *	of its own, the octets around it as they were received: none is copied
+ * @RPCRDMA_LAYOUT_PAGES: the whole message in pages
+ * @RPCRDMA_LAYOUT_ONE_PIECE: the whole message without a gap between its octets
+ */
+enum rpcrdma_layout {
+	RPCRDMA_LAYOUT_INLINE,
+	RPCRDMA_LAYOUT_CHUNK,
+	RPCRDMA_LAYOUT_PAGES,
+	RPCRDMA_LAYOUT_ONE_PIECE,
+};
+
+enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
+					u32 page_size);
+
+/**
  * struct rpcrdma_device_limits - a device's limits that bear upon the queues
  * @max_qp_wr: WRs per queue
  * @max_cqe: entries per CQ

@@ -144,6 +144,8 @@ struct rpcrdma_limits {
  * @read_chunks: its chunks, that is, distinct positions
  * @pz_bytes: octets of the Position-Zero Read chunk, 0 if there is none
  * @read_bytes: octets of all other Read chunks, without roundup
+ * @item: position of the last of them, 0 if there is none
+ * @item_end: where in the message it ends, roundup included
  * @writes: where the Write list starts
  * @write_chunks: chunks in the Write list
  * @write_segs: segments in the Write list
@@ -174,6 +176,8 @@ struct rpcrdma_hdr {
 	u32			read_chunks;
 	u64			pz_bytes;
 	u64			read_bytes;
+	u32			item;
+	u64			item_end;
 	u32			writes;
 	u32			write_chunks;
 	u32			write_segs;

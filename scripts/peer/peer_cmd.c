@@ -140,15 +140,24 @@ static void cmd_compare(const struct stmt *s)
 		die_at(s->at, "%s: %s", r->name, differs);
 }
 
-/* wait-change REGION OFFSET OLD: until the other side has written there */
+/*
+ * wait-change REGION OFFSET OLD: until the other side has written there. A message
+ * in its place says why it has not.
+ */
 static void cmd_wait_change(const struct stmt *s)
 {
 	const struct region *r = region_find(arg(s, 0));
 	volatile uint8_t *p = part_of(s, r, number(s, 1), 1);
 	int64_t end = clock_ms() + patience();
 	uint8_t old = number(s, 2);
+	const char *why;
 
 	while (*p == old) {
+		why = interrupted(s);
+		if (*p == old && why) {
+			show_first(s);
+			die_at(s->at, "%s does not change: %s", r->name, why);
+		}
 		if (clock_ms() >= end)
 			die_at(s->at, "%s does not change", r->name);
 		usleep(20);

@@ -412,6 +412,24 @@ static void no_message(const struct stmt *s, struct link *l)
 	die_at(s ? s->at : NULL, "a message that nobody expects");
 }
 
+/* Looks what came; not NULL: why nothing else will */
+const char *interrupted(const struct stmt *s)
+{
+	struct link *l = the_link(s);
+
+	while (pump(l, 0))
+		;
+	return l->first ? "a message came" : l->down;
+}
+
+void show_first(const struct stmt *s)
+{
+	struct link *l = the_link(s);
+
+	if (l->first)
+		show_message(l->first);
+}
+
 void cmd_expect_nothing(const struct stmt *s)
 {
 	struct link *l = the_link(s);

@@ -65,6 +65,8 @@ void cmd_send(const struct stmt *s);
 void cmd_expect(const struct stmt *s);
 void cmd_take(const struct stmt *s);
 void cmd_expect_nothing(const struct stmt *s);
+const char *interrupted(const struct stmt *s);
+void show_first(const struct stmt *s);
 void cmd_expect_disconnect(const struct stmt *s);
 void cmd_rdma_read(const struct stmt *s);
 void cmd_rdma_write(const struct stmt *s);
