@@ -87,7 +87,8 @@ void rpcrdma_ep_put(struct rpcrdma_ep *ep)
 
 /*
  * What was logged last. A mount makes several attempts, each with a transport
- * of its own; one line about the same peer and error in so many jiffies does.
+ * of its own, and a client that fails comes back from another port: one line
+ * about the same host and error in so many jiffies does.
  */
 #define RPCRDMA_SAME_FAILURE	(30 * HZ)
 
@@ -98,13 +99,28 @@ static struct {
 	unsigned long when;
 } rpcrdma_logged;
 
+/* Of an address, without its port */
+static size_t rpcrdma_host_len(const char *name)
+{
+	const char *port = strrchr(name, ':');
+
+	return port ? port - name : strlen(name);
+}
+
+static bool rpcrdma_same_host(const char *a, const char *b)
+{
+	size_t len = rpcrdma_host_len(a);
+
+	return len == rpcrdma_host_len(b) && !memcmp(a, b, len);
+}
+
 static bool rpcrdma_ep_is_news(const struct rpcrdma_ep *ep)
 {
 	bool same;
 
 	spin_lock(&rpcrdma_logged_lock);
 	same = rpcrdma_logged.error == ep->error &&
-	       !strcmp(rpcrdma_logged.peer_name, ep->peer_name) &&
+	       rpcrdma_same_host(rpcrdma_logged.peer_name, ep->peer_name) &&
 	       time_before(jiffies, rpcrdma_logged.when + RPCRDMA_SAME_FAILURE);
 	rpcrdma_logged.error = ep->error;
 	rpcrdma_logged.when = jiffies;

@@ -156,6 +156,7 @@ static void plan_layout(struct kunit *test)
 		/* one chunk, in front of as much as no WRITE fits into */
 		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 36, RPCRDMA_LAYOUT_CHUNK },
 		{ RPCRDMA_MSG, { 8, 8 }, { 64, 35 }, 36, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 39, RPCRDMA_LAYOUT_CHUNK },
 		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
 		{ RPCRDMA_MSG, { 8, 8 }, { 64, 33 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
 		/* ... the whole in a page: 8 + 12 + 40 */
