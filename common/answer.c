@@ -21,6 +21,13 @@ static bool is_callback(const struct rpcrdma_hdr *hdr)
 	       (!hdr->fault && hdr->pz_bytes);
 }
 
+/* The header is such that its message cannot be had from it */
+static enum rpcrdma_answer refuse(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->vers == RPCRDMA_V1 ? RPCRDMA_DO_ERR_CHUNK :
+					 RPCRDMA_DO_BAD_HEADER;
+}
+
 static enum rpcrdma_answer answer_call(const struct rpcrdma_hdr *hdr,
 				       enum rpcrdma_disposition disposition)
 {
@@ -28,13 +35,16 @@ static enum rpcrdma_answer answer_call(const struct rpcrdma_hdr *hdr,
 	case RPCRDMA_ACCEPT:
 		/* RFC 8166, section 4.5.2: nothing to decode is an error too */
 		return rpcrdma_hdr_has_message(hdr) ? RPCRDMA_DO_CALL :
-						      RPCRDMA_DO_ERR_CHUNK;
+						      refuse(hdr);
 	case RPCRDMA_DROP:
 		return RPCRDMA_DO_DROP;
 	case RPCRDMA_ANSWER_VERS:
 		return RPCRDMA_DO_ERR_VERS;
 	case RPCRDMA_ANSWER_CHUNK:
-		return RPCRDMA_DO_ERR_CHUNK;
+	case RPCRDMA_ANSWER_BAD_HEADER:
+		return refuse(hdr);
+	case RPCRDMA_ANSWER_OPTION:
+		return RPCRDMA_DO_INVAL_OPTION;
 	default:
 		return RPCRDMA_DO_CLOSE;
 	}
@@ -56,7 +66,8 @@ answer_of_responder(const struct rpcrdma_hdr *hdr,
 
 /* What is not known for a Call counts as a Reply: an RPC may wait for it */
 static enum rpcrdma_answer
-answer_of_requester(const struct rpcrdma_hdr *hdr, bool invalidated)
+answer_of_requester(const struct rpcrdma_hdr *hdr,
+		    enum rpcrdma_disposition disposition, bool invalidated)
 {
 	/*
 	 * RDMA_DONE is ignored, the XID in it too: the Reply of that RPC may
@@ -71,9 +82,12 @@ answer_of_requester(const struct rpcrdma_hdr *hdr, bool invalidated)
 			return RPCRDMA_DO_CLOSE;
 		if (nameless)
 			return RPCRDMA_DO_DROP;
-		return hdr->fault || has_chunks(hdr) ? RPCRDMA_DO_ERR_CHUNK :
+		return hdr->fault || has_chunks(hdr) ? refuse(hdr) :
 						       RPCRDMA_DO_CALL;
 	}
+	if (disposition == RPCRDMA_ANSWER_OPTION)
+		/* What was invalidated, and why, nobody knows */
+		return invalidated ? RPCRDMA_DO_CLOSE : RPCRDMA_DO_INVAL_OPTION;
 	return hdr->fault || hdr->proc == RPCRDMA_ERROR ? RPCRDMA_DO_FAIL :
 							  RPCRDMA_DO_REPLY;
 }
@@ -87,8 +101,9 @@ answer_of_requester(const struct rpcrdma_hdr *hdr, bool invalidated)
  *
  * A Responder does what the disposition says, with two exceptions: Replies to
  * its callbacks and RDMA_ERROR, accepted or not, end the callback that they
- * name; and a header that brings no RPC message is answered with ERR_CHUNK. A
- * Requester answers callbacks alone. An RPC whose Reply cannot be read would
+ * name; and a header that brings no RPC message is answered with ERR_CHUNK
+ * (version two: BAD_HEADER). A Requester answers callbacks alone, and options
+ * that it does not know. An RPC whose Reply cannot be read would
  * wait for ever if that were dropped in silence, which RFC 8166 wants (section
  * 4.5): it ends with an error, whatever the header is like otherwise.
  * RDMA_DONE is no Reply, and ends nothing.
@@ -104,7 +119,7 @@ enum rpcrdma_answer rpcrdma_answer(const struct rpcrdma_hdr *hdr,
 				   enum rpcrdma_role role, bool invalidated)
 {
 	if (role == RPCRDMA_REQUESTER)
-		return answer_of_requester(hdr, invalidated);
+		return answer_of_requester(hdr, disposition, invalidated);
 	return answer_of_responder(hdr, disposition);
 }
 

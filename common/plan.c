@@ -20,6 +20,14 @@ static u32 div_up(u32 n, u32 by)
 	return n / by + !!(n % by);
 }
 
+/* Octets of a Transport Header without chunks, of Call and Reply */
+static u32 header_len(const struct rpcrdma_call_shape *shape)
+{
+	const struct rpcrdma_form form = { .option = shape->option };
+
+	return rpcrdma_form_len(&form);
+}
+
 /* Segments for one registered range */
 static u64 segments(const struct rpcrdma_call_shape *shape, u32 bytes)
 {
@@ -54,7 +62,7 @@ static void plan_reply(struct rpcrdma_call_plan *plan,
 {
 	u32 data = min(shape->reply_pages, shape->reply_max);
 	u32 rest = shape->reply_max;
-	u64 hdr = RPCRDMA_HDR_MIN;
+	u64 hdr = header_len(shape);
 
 	if (rest + hdr <= shape->inline_recv)
 		return;
@@ -102,7 +110,7 @@ static bool read_chunk_fits(const struct rpcrdma_call_shape *s, u64 hdr)
  * (RFC 8166, sections 3.5.3 and 4.3.3).
  *
  * A Write list is offered only for a Reply that may not fit inline. Header
- * octets are counted from @mr_bytes; those of the Reply chunk are an upper
+ * octets of chunks are counted from @mr_bytes; those of the Reply chunk are an upper
  * bound, as its buffer may have one segment less. A @mr_bytes of 0 counts as
  * "any range fits one MR".
  *
@@ -112,7 +120,7 @@ void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		       const struct rpcrdma_call_shape *shape)
 {
 	u64 total = (u64)shape->head + shape->pages + shape->tail;
-	u64 hdr = RPCRDMA_HDR_MIN;
+	u64 hdr = header_len(shape);
 
 	memset(plan, 0, sizeof(*plan));
 	plan_reply(plan, shape);
@@ -130,8 +138,15 @@ void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		plan->mode = RPCRDMA_CALL_POSITION_ZERO;
 }
 
-static void longer_segment(struct rpcrdma_segment *best,
-			   const struct rpcrdma_segment *seg)
+/**
+ * rpcrdma_longer_segment - the segment that costs most to invalidate
+ * @best: the longest so far; to begin with, of length 0 or what is too short
+ * @seg: another; the first of equals counts
+ *
+ * Context: Any context.
+ */
+void rpcrdma_longer_segment(struct rpcrdma_segment *best,
+			    const struct rpcrdma_segment *seg)
 {
 	if (seg->length > best->length)
 		*best = *seg;
@@ -145,22 +160,16 @@ static void longest_of_chunk(struct rpcrdma_segment *best,
 
 	for (i = 0; i < chunk->segs; i++) {
 		rpcrdma_chunk_segment(chunk, i, &seg);
-		longer_segment(best, &seg);
+		rpcrdma_longer_segment(best, &seg);
 	}
 }
 
-/**
- * rpcrdma_hdr_inv_handle - which handle to invalidate with the Reply
- * @hdr: accepted header of a Call
- *
+/*
  * The longest segment of Read list, Write list and Reply chunk costs the
  * Requester most to invalidate. One shorter than four octets may be a pad
- * segment that its owner keeps registered: never that. The first of equals.
- *
- * RFC 8797, section 4.1. Context: Any context.
- * Return: a handle, or 0 when there is none to invalidate.
+ * segment that its owner keeps registered: never that.
  */
-u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr)
+static u32 longest_handle(const struct rpcrdma_hdr *hdr)
 {
 	struct rpcrdma_segment best = { .length = RPCRDMA_WORD - 1 };
 	struct rpcrdma_write_iter writes;
@@ -169,13 +178,66 @@ u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr)
 
 	rpcrdma_read_iter_init(&reads, hdr);
 	while (rpcrdma_read_iter_next(&reads))
-		longer_segment(&best, &reads.seg);
+		rpcrdma_longer_segment(&best, &reads.seg);
 	rpcrdma_write_iter_init(&writes, hdr);
 	while (rpcrdma_write_iter_next(&writes))
 		longest_of_chunk(&best, &writes.chunk);
 	if (rpcrdma_hdr_reply_chunk(hdr, &reply))
 		longest_of_chunk(&best, &reply);
 	return best.handle;
+}
+
+static bool chunk_has_handle(const struct rpcrdma_chunk *chunk, u32 handle)
+{
+	struct rpcrdma_segment seg;
+	u32 i;
+
+	for (i = 0; i < chunk->segs; i++) {
+		rpcrdma_chunk_segment(chunk, i, &seg);
+		if (seg.handle == handle)
+			return true;
+	}
+	return false;
+}
+
+static bool has_handle(const struct rpcrdma_hdr *hdr, u32 handle)
+{
+	struct rpcrdma_write_iter writes;
+	struct rpcrdma_read_iter reads;
+	struct rpcrdma_chunk reply;
+
+	rpcrdma_read_iter_init(&reads, hdr);
+	while (rpcrdma_read_iter_next(&reads))
+		if (reads.seg.handle == handle)
+			return true;
+	rpcrdma_write_iter_init(&writes, hdr);
+	while (rpcrdma_write_iter_next(&writes))
+		if (chunk_has_handle(&writes.chunk, handle))
+			return true;
+	return rpcrdma_hdr_reply_chunk(hdr, &reply) &&
+	       chunk_has_handle(&reply, handle);
+}
+
+/**
+ * rpcrdma_hdr_inv_handle - which handle to invalidate with the Reply
+ * @hdr: accepted header of a Call
+ * @announced: both sides announced remote invalidation in their private data,
+ *	which binds version one (RFC 8797, section 4.1)
+ *
+ * Version one leaves the choice to the Responder: the longest segment, and of
+ * equals the first. Version two leaves it to the Requester, and only the
+ * option lets it choose; what it names must be of the Call's own chunks, or it
+ * might be another RPC's (draft-cel-nfsv4-reminv-design-03, section 5.3).
+ *
+ * Context: Any context.
+ * Return: a handle, or 0 when there is none to invalidate.
+ */
+u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced)
+{
+	if (hdr->vers == RPCRDMA_V1)
+		return announced ? longest_handle(hdr) : 0;
+	/* Without the option it is zero, and nobody's */
+	return has_handle(hdr, hdr->inv_handle) ? hdr->inv_handle : 0;
 }
 
 /**

@@ -1,50 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Reading an RPC-over-RDMA Transport Header (RFC 8166, section 4): one decoder
- * that checks everything once, and iterators that cannot fail after it. Pure.
+ * Reading an RPC-over-RDMA Transport Header (RFC 8166, section 4; version two:
+ * draft-cel-nfsv4-rpcrdma-version-two-00, section 4): one decoder that checks
+ * everything once. Pure.
  */
 #include "rpcrdma/wire.h"
-
-/* msg_type of an RPC message, RFC 5531, section 9 */
-#define AT_RPC_TYPE	4U
-/* XID and type: Linux 6.1's server takes both without a look at the length */
-#define RPC_MIN_LEN	(AT_RPC_TYPE + RPCRDMA_WORD)
-#define RPC_TYPE_CALL	0U
-#define RPC_TYPE_REPLY	1U
+#include "rpcrdma/wire_get.h"
 
 /**
  * struct decoder - state of one rpcrdma_decode()
  * @hdr: the view that is being filled
  * @lim: what the receiver takes
- * @at: offset of the next octet to look at, never past @hdr->len
+ * @at: offset of the next octet to look at, never past @end
+ * @end: where the octets end: those of the message, or of rdma_optinfo
  */
 struct decoder {
 	struct rpcrdma_hdr		*hdr;
 	const struct rpcrdma_limits	*lim;
 	u32				at;
+	u32				end;
 };
 
-static u32 get_u32(const u8 *p)
-{
-	__be32 v;
-
-	memcpy(&v, p, sizeof(v));
-	return be32_to_cpu(v);
-}
-
-static void get_segment(const u8 *p, struct rpcrdma_segment *seg)
-{
-	__be64 offset;
-
-	memcpy(&offset, p + 8, sizeof(offset));
-	seg->handle = get_u32(p);
-	seg->length = get_u32(p + 4);
-	seg->offset = be64_to_cpu(offset);
-}
+/**
+ * struct option - a kind of RDMA_OPTIONAL that we know
+ * @opttype: rdma_opttype
+ * @proc: the procedure that it stands for
+ * @decode: reads what its data have before the chunk lists
+ */
+struct option {
+	u32			opttype;
+	enum rpcrdma_proc	proc;
+	enum rpcrdma_fault	(*decode)(struct decoder *dec);
+};
 
 static u32 room(const struct decoder *dec)
 {
-	return dec->hdr->len - dec->at;
+	return dec->end - dec->at;
 }
 
 static enum rpcrdma_fault dec_u32(struct decoder *dec, u32 *value)
@@ -241,6 +232,8 @@ static enum rpcrdma_fault check_message(struct decoder *dec)
 	hdr->body = dec->at;
 	if (hdr->proc == RPCRDMA_MSG)
 		hdr->body_len = room(dec);
+	else if (hdr->vers != RPCRDMA_V1 && room(dec))
+		return RPCRDMA_FAULT_PAYLOAD;
 	hdr->msg_len = hdr->body_len;
 	fault = check_read_chunks(hdr);
 	if (fault)
@@ -256,19 +249,30 @@ static enum rpcrdma_fault check_message(struct decoder *dec)
 		return RPCRDMA_FAULT_SHORT;
 	if (hdr->body_len && get_u32(hdr->buf + hdr->body) != hdr->xid)
 		return RPCRDMA_FAULT_XID;
+	if (hdr->option && hdr->body_len &&
+	    rpcrdma_hdr_msg_direction(hdr) != hdr->direction)
+		return RPCRDMA_FAULT_OPT_DIRECTION;
 	if (hdr->read_segs &&
 	    rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
 		return RPCRDMA_FAULT_DIRECTION;
 	return RPCRDMA_FAULT_NONE;
 }
 
-/* The codec itself knows one version; the limits may exclude that one too */
+/* The codec itself knows two versions; the limits may exclude them too */
 static bool version_spoken(const struct decoder *dec)
 {
 	u32 vers = dec->hdr->vers;
 
-	return vers == RPCRDMA_V1 && vers >= dec->lim->vers_min &&
-	       vers <= dec->lim->vers_max;
+	return (vers == RPCRDMA_V1 || vers == RPCRDMA_V2) &&
+	       vers >= dec->lim->vers_min && vers <= dec->lim->vers_max;
+}
+
+/* BAD_HEADER of version two has the code of ERR_CHUNK */
+static bool errcode_known(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->errcode == RPCRDMA_ERR_CHUNK ||
+	       (hdr->errcode == RPCRDMA_ERR_INVAL_OPTION &&
+		hdr->vers == RPCRDMA_V2);
 }
 
 static enum rpcrdma_fault dec_error(struct decoder *dec)
@@ -278,7 +282,7 @@ static enum rpcrdma_fault dec_error(struct decoder *dec)
 
 	if (hdr->errcode != RPCRDMA_ERR_VERS && !version_spoken(dec))
 		return RPCRDMA_FAULT_VERSION;
-	if (fault || hdr->errcode == RPCRDMA_ERR_CHUNK)
+	if (fault || errcode_known(hdr))
 		return fault;
 	if (hdr->errcode != RPCRDMA_ERR_VERS)
 		return RPCRDMA_FAULT_ERRCODE;
@@ -306,10 +310,108 @@ static enum rpcrdma_fault dec_fixed(struct decoder *dec)
 	return fault;
 }
 
-static enum rpcrdma_fault dec_by_proc(struct decoder *dec)
+static enum rpcrdma_fault dec_message(struct decoder *dec)
+{
+	enum rpcrdma_fault fault = dec_chunk_lists(dec);
+
+	return fault ? fault : check_message(dec);
+}
+
+/* What remote invalidation has before the chunk lists */
+static enum rpcrdma_fault dec_inv(struct decoder *dec)
+{
+	struct rpcrdma_hdr *hdr = dec->hdr;
+	const u8 *p = hdr->buf + dec->at;
+	u32 direction;
+
+	if (room(dec) < 2 * RPCRDMA_WORD)
+		return RPCRDMA_FAULT_SHORT;
+	dec->at += 2 * RPCRDMA_WORD;
+	direction = get_u32(p);
+	hdr->inv_handle = get_u32(p + RPCRDMA_WORD);
+	if (direction > RPCRDMA_DIR_REPLY)
+		return RPCRDMA_FAULT_OPT_DIRECTION;
+	hdr->direction = direction;
+	hdr->option = true;
+	return RPCRDMA_FAULT_NONE;
+}
+
+/* Where an option is registered */
+static const struct option options[] = {
+	{ RPCRDMA_OPT_INV_MSG, RPCRDMA_MSG, dec_inv },
+	{ RPCRDMA_OPT_INV_NOMSG, RPCRDMA_NOMSG, dec_inv },
+};
+
+static const struct option *find_option(u32 opttype)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		if (options[i].opttype == opttype)
+			return &options[i];
+	return NULL;
+}
+
+/*
+ * The data of an option that stands for RDMA_MSG or RDMA_NOMSG: what it adds,
+ * then the chunk lists, and nothing else (RFC 4506, section 4.10: its roundup
+ * would be octets too many as well).
+ */
+static enum rpcrdma_fault dec_optinfo(struct decoder *dec,
+				      const struct option *option)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
 	enum rpcrdma_fault fault;
+	u32 len;
+
+	fault = dec_u32(dec, &len);
+	if (fault)
+		return fault;
+	if (len > room(dec))
+		return RPCRDMA_FAULT_SHORT;
+	dec->end = dec->at + len;
+	fault = option->decode(dec);
+	if (fault)
+		return fault;
+	hdr->proc = option->proc;
+	fault = dec_chunk_lists(dec);
+	if (!fault && room(dec))
+		fault = RPCRDMA_FAULT_OPTINFO;
+	dec->end = hdr->len;
+	return fault;
+}
+
+static enum rpcrdma_fault dec_optional(struct decoder *dec)
+{
+	const struct option *option;
+	enum rpcrdma_fault fault;
+	u32 opttype;
+
+	fault = dec_u32(dec, &opttype);
+	if (fault)
+		return fault;
+	option = find_option(opttype);
+	if (!option)
+		return RPCRDMA_FAULT_OPTION;
+	fault = dec_optinfo(dec, option);
+	return fault ? fault : check_message(dec);
+}
+
+/* What else a version has, and what it reserves */
+static enum rpcrdma_fault dec_other(struct decoder *dec)
+{
+	const struct rpcrdma_hdr *hdr = dec->hdr;
+
+	if (hdr->vers == RPCRDMA_V1)
+		return hdr->proc == RPCRDMA_DONE ? RPCRDMA_FAULT_RESERVED :
+						   RPCRDMA_FAULT_PROC;
+	return hdr->proc == RPCRDMA_OPTIONAL ? dec_optional(dec) :
+					       RPCRDMA_FAULT_PROC;
+}
+
+static enum rpcrdma_fault dec_by_proc(struct decoder *dec)
+{
+	struct rpcrdma_hdr *hdr = dec->hdr;
 
 	if (hdr->proc == RPCRDMA_ERROR)
 		return dec_error(dec);
@@ -319,14 +421,29 @@ static enum rpcrdma_fault dec_by_proc(struct decoder *dec)
 	switch (hdr->proc) {
 	case RPCRDMA_MSG:
 	case RPCRDMA_NOMSG:
-		break;
-	case RPCRDMA_DONE:
-		return RPCRDMA_FAULT_RESERVED;
+		return dec_message(dec);
 	default:
-		return RPCRDMA_FAULT_PROC;
+		return dec_other(dec);
 	}
-	fault = dec_chunk_lists(dec);
-	return fault ? fault : check_message(dec);
+}
+
+/*
+ * Fewer octets than the smallest message of its kind has are not answered
+ * (RFC 8166, section 4.5).
+ */
+static u32 smallest(const struct rpcrdma_hdr *hdr)
+{
+	if (hdr->vers != RPCRDMA_V2 || hdr->fault == RPCRDMA_FAULT_VERSION)
+		return RPCRDMA_HDR_MIN;
+	switch (hdr->proc) {
+	case RPCRDMA_MSG:
+	case RPCRDMA_NOMSG:
+		return RPCRDMA_HDR_MIN;
+	case RPCRDMA_OPTIONAL:
+		return RPCRDMA_OPTIONAL_LEN;
+	default:
+		return RPCRDMA_FIXED_LEN;
+	}
 }
 
 /*
@@ -337,17 +454,20 @@ static enum rpcrdma_disposition disposition(const struct rpcrdma_hdr *hdr)
 {
 	if (!hdr->fault)
 		return RPCRDMA_ACCEPT;
-	if (hdr->len < RPCRDMA_HDR_MIN || hdr->proc == RPCRDMA_ERROR)
+	if (hdr->len < smallest(hdr) || hdr->proc == RPCRDMA_ERROR)
 		return RPCRDMA_DROP;
 	switch (hdr->fault) {
 	case RPCRDMA_FAULT_VERSION:
 		return RPCRDMA_ANSWER_VERS;
 	case RPCRDMA_FAULT_RESERVED:
 		return RPCRDMA_DROP;
+	case RPCRDMA_FAULT_OPTION:
+		return RPCRDMA_ANSWER_OPTION;
 	default:
 		if (rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
 			return RPCRDMA_DROP;
-		return RPCRDMA_ANSWER_CHUNK;
+		return hdr->vers == RPCRDMA_V1 ? RPCRDMA_ANSWER_CHUNK :
+						 RPCRDMA_ANSWER_BAD_HEADER;
 	}
 }
 
@@ -385,6 +505,8 @@ static enum rpcrdma_disposition disposition(const struct rpcrdma_hdr *hdr)
  *   the Transport Header is the one it waits for.
  * - An RPC Reply must have no Read list, and is never answered but dropped.
  *
+ * What version two adds is in Documentation/version-two.rst.
+ *
  * Context: Any context.
  * Return: what the message deserves; @hdr->fault says why.
  */
@@ -392,7 +514,7 @@ enum rpcrdma_disposition rpcrdma_decode(struct rpcrdma_hdr *hdr,
 					const void *buf, u32 len,
 					const struct rpcrdma_limits *lim)
 {
-	struct decoder dec = { .hdr = hdr, .lim = lim };
+	struct decoder dec = { .hdr = hdr, .lim = lim, .end = len };
 
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->buf = buf;
@@ -401,183 +523,4 @@ enum rpcrdma_disposition rpcrdma_decode(struct rpcrdma_hdr *hdr,
 	if (!hdr->fault)
 		hdr->fault = dec_by_proc(&dec);
 	return disposition(hdr);
-}
-
-static const char *const fault_names[__RPCRDMA_FAULT_MAX] = {
-	[RPCRDMA_FAULT_NONE]		= "none",
-	[RPCRDMA_FAULT_SHORT]		= "message too short",
-	[RPCRDMA_FAULT_VERSION]		= "version not supported",
-	[RPCRDMA_FAULT_PROC]		= "unknown procedure",
-	[RPCRDMA_FAULT_RESERVED]	= "reserved procedure",
-	[RPCRDMA_FAULT_ERRCODE]		= "unknown error code",
-	[RPCRDMA_FAULT_DISCRIMINATOR]	= "bad list discriminator",
-	[RPCRDMA_FAULT_POSITION_ALIGN]	= "Read position unaligned",
-	[RPCRDMA_FAULT_POSITION_ORDER]	= "Read positions descend or overlap",
-	[RPCRDMA_FAULT_POSITION_RANGE]	= "Read position past the message",
-	[RPCRDMA_FAULT_POSITION_ZERO]	= "wrong use of Position Zero",
-	[RPCRDMA_FAULT_SEGMENT_COUNT]	= "bad segment count",
-	[RPCRDMA_FAULT_TOO_MANY]	= "too many segments or chunks",
-	[RPCRDMA_FAULT_TOO_LONG]	= "message or chunk too long",
-	[RPCRDMA_FAULT_EMPTY]		= "empty Read chunk",
-	[RPCRDMA_FAULT_XID]		= "XIDs differ",
-	[RPCRDMA_FAULT_DIRECTION]	= "Read list in a Reply",
-};
-
-/**
- * rpcrdma_fault_name - words for a fault
- * @fault: any value
- *
- * Context: Any context.
- * Return: a static string, never NULL.
- */
-const char *rpcrdma_fault_name(enum rpcrdma_fault fault)
-{
-	if ((u32)fault >= ARRAY_SIZE(fault_names))
-		return "unknown fault";
-	return fault_names[fault];
-}
-
-/**
- * rpcrdma_hdr_direction - Call or Reply?
- * @hdr: a header from rpcrdma_decode(); on a fault in its chunk lists the
- *	answer is "unknown"
- *
- * Looks at msg_type of the inline RPC message (RFC 5531, section 9).
- *
- * Context: Any context.
- * Return: the direction, as far as the header can tell.
- */
-enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr)
-{
-	if (hdr->body_len < AT_RPC_TYPE + RPCRDMA_WORD)
-		return RPCRDMA_DIR_UNKNOWN;
-	switch (get_u32(hdr->buf + hdr->body + AT_RPC_TYPE)) {
-	case RPC_TYPE_CALL:
-		return RPCRDMA_DIR_CALL;
-	case RPC_TYPE_REPLY:
-		return RPCRDMA_DIR_REPLY;
-	default:
-		return RPCRDMA_DIR_UNKNOWN;
-	}
-}
-
-/**
- * rpcrdma_read_iter_init - begin a walk over the Read list
- * @it: iterator; borrows @hdr
- * @hdr: accepted header
- *
- * Context: Any context.
- */
-void rpcrdma_read_iter_init(struct rpcrdma_read_iter *it,
-			    const struct rpcrdma_hdr *hdr)
-{
-	memset(it, 0, sizeof(*it));
-	it->hdr = hdr;
-	it->at = hdr->reads;
-	it->left = hdr->read_segs;
-}
-
-/**
- * rpcrdma_read_iter_next - step to the next Read segment
- * @it: iterator; @position and @seg are set
- *
- * Segments come in the order of the list, and so of their positions; those of
- * length zero are returned too.
- *
- * Context: Any context.
- * Return: false when there is no other.
- */
-bool rpcrdma_read_iter_next(struct rpcrdma_read_iter *it)
-{
-	const u8 *p = it->hdr->buf + it->at;
-
-	if (!it->left)
-		return false;
-	it->left--;
-	it->at += RPCRDMA_READ_ITEM_LEN;
-	it->position = get_u32(p + RPCRDMA_WORD);
-	get_segment(p + 2 * RPCRDMA_WORD, &it->seg);
-	return true;
-}
-
-/* @at: where the segment count stands. Return: offset behind the chunk. */
-static u32 view_chunk(const struct rpcrdma_hdr *hdr, u32 at,
-		      struct rpcrdma_chunk *chunk)
-{
-	struct rpcrdma_segment seg;
-	u32 i;
-
-	chunk->hdr = hdr;
-	chunk->segs = get_u32(hdr->buf + at);
-	chunk->at = at + RPCRDMA_WORD;
-	chunk->bytes = 0;
-	for (i = 0; i < chunk->segs; i++) {
-		rpcrdma_chunk_segment(chunk, i, &seg);
-		chunk->bytes += seg.length;
-	}
-	return chunk->at + chunk->segs * RPCRDMA_SEGMENT_LEN;
-}
-
-/**
- * rpcrdma_write_iter_init - begin a walk over the Write list
- * @it: iterator; borrows @hdr
- * @hdr: accepted header
- *
- * Context: Any context.
- */
-void rpcrdma_write_iter_init(struct rpcrdma_write_iter *it,
-			     const struct rpcrdma_hdr *hdr)
-{
-	memset(it, 0, sizeof(*it));
-	it->hdr = hdr;
-	it->at = hdr->writes;
-	it->left = hdr->write_chunks;
-}
-
-/**
- * rpcrdma_write_iter_next - step to the next Write chunk
- * @it: iterator; @chunk is set, and borrows the header
- *
- * Context: Any context.
- * Return: false when there is no other.
- */
-bool rpcrdma_write_iter_next(struct rpcrdma_write_iter *it)
-{
-	if (!it->left)
-		return false;
-	it->left--;
-	it->at = view_chunk(it->hdr, it->at + RPCRDMA_WORD, &it->chunk);
-	return true;
-}
-
-/**
- * rpcrdma_hdr_reply_chunk - the Reply chunk, if there is one
- * @hdr: accepted header
- * @chunk: set only if there is; borrows @hdr
- *
- * Context: Any context.
- * Return: whether there is a Reply chunk.
- */
-bool rpcrdma_hdr_reply_chunk(const struct rpcrdma_hdr *hdr,
-			     struct rpcrdma_chunk *chunk)
-{
-	if (!hdr->reply)
-		return false;
-	view_chunk(hdr, hdr->reply, chunk);
-	return true;
-}
-
-/**
- * rpcrdma_chunk_segment - one segment of a Write or Reply chunk
- * @chunk: from an iterator or rpcrdma_hdr_reply_chunk()
- * @index: which; less than @chunk->segs
- * @seg: result
- *
- * Context: Any context.
- */
-void rpcrdma_chunk_segment(const struct rpcrdma_chunk *chunk, u32 index,
-			   struct rpcrdma_segment *seg)
-{
-	get_segment(chunk->hdr->buf + chunk->at + index * RPCRDMA_SEGMENT_LEN,
-		    seg);
 }

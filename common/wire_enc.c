@@ -51,6 +51,88 @@ void rpcrdma_enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 	enc_u32(enc, proc);
 }
 
+/* A word that was written before */
+static void patch_u32(struct rpcrdma_enc *enc, u32 at, u32 value)
+{
+	const __be32 v = cpu_to_be32(value);
+
+	if (!enc->overflow)
+		memcpy(enc->buf + at, &v, sizeof(v));
+}
+
+/**
+ * rpcrdma_form_of_reply - how the Reply to a Call is written
+ * @form: result
+ * @call: accepted header of the Call
+ *
+ * In the version of the Call (draft-cel-nfsv4-rpcrdma-version-two-00, section
+ * 5.3), and by the option if it came so, with the handle that it named.
+ *
+ * Context: Any context.
+ */
+void rpcrdma_form_of_reply(struct rpcrdma_form *form,
+			   const struct rpcrdma_hdr *call)
+{
+	form->vers = call->vers;
+	form->option = call->option;
+	form->direction = RPCRDMA_DIR_REPLY;
+	form->inv_handle = call->inv_handle;
+}
+
+/**
+ * rpcrdma_enc_begin - write what stands before the chunk lists
+ * @enc: cursor, fresh
+ * @xid: of the RPC, host order
+ * @credits: requested or granted
+ * @proc: RPCRDMA_MSG or RPCRDMA_NOMSG, or the option that stands for it
+ * @form: version, and whether by the option
+ *
+ * Context: Any context.
+ */
+void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+		       enum rpcrdma_proc proc, const struct rpcrdma_form *form)
+{
+	rpcrdma_enc_fixed(enc, xid, form->vers, credits,
+			  form->option ? RPCRDMA_OPTIONAL : proc);
+	if (!form->option)
+		return;
+	enc->option = enc->len;
+	enc_u32(enc, RPCRDMA_OPT_INV | proc);
+	/* The length, which rpcrdma_enc_end() knows */
+	enc_u32(enc, 0);
+	enc_u32(enc, form->direction);
+	enc_u32(enc, form->inv_handle);
+}
+
+/**
+ * rpcrdma_enc_inv_handle - name the handle that the Reply may invalidate
+ * @enc: cursor; nothing happens without the option
+ * @handle: of a chunk, or 0
+ *
+ * For a Requester, which may know it only when the chunk lists are written.
+ *
+ * Context: Any context.
+ */
+void rpcrdma_enc_inv_handle(struct rpcrdma_enc *enc, u32 handle)
+{
+	if (enc->option)
+		patch_u32(enc, enc->option + 3 * RPCRDMA_WORD, handle);
+}
+
+/**
+ * rpcrdma_enc_end - end the Transport Header
+ * @enc: cursor behind the chunk lists; an RPC message may follow
+ *
+ * Context: Any context.
+ */
+void rpcrdma_enc_end(struct rpcrdma_enc *enc)
+{
+	u32 at = enc->option + RPCRDMA_WORD;
+
+	if (enc->option)
+		patch_u32(enc, at, enc->len - at - RPCRDMA_WORD);
+}
+
 /**
  * rpcrdma_enc_segment - write one segment of a Write or Reply chunk
  * @enc: cursor
@@ -143,19 +225,20 @@ void rpcrdma_enc_err_vers(struct rpcrdma_enc *enc, u32 xid, u32 vers,
 }
 
 /**
- * rpcrdma_enc_err_chunk - write a whole RDMA_ERROR, ERR_CHUNK
+ * rpcrdma_enc_error - write a whole RDMA_ERROR of a kind that has no data
  * @enc: cursor, fresh
  * @xid: rdma_xid of the message that is answered, host order
  * @vers: version of the answer
  * @credits: granted
+ * @errcode: any but ERR_VERS
  *
  * RFC 8166, section 4.5.2. Context: Any context.
  */
-void rpcrdma_enc_err_chunk(struct rpcrdma_enc *enc, u32 xid, u32 vers,
-			   u32 credits)
+void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
+		       enum rpcrdma_errcode errcode)
 {
 	rpcrdma_enc_fixed(enc, xid, vers, credits, RPCRDMA_ERROR);
-	enc_u32(enc, RPCRDMA_ERR_CHUNK);
+	enc_u32(enc, errcode);
 }
 
 /**

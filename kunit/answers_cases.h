@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The table of answers: version, procedure and fault of a received message,
- * and what either side does with it. The table in
- * Documentation/architecture.rst is printed from this one (scripts/answers).
+ * The table of answers where version one alone is spoken: version, procedure
+ * and fault of a received message, and what either side does with it. The table
+ * in Documentation/architecture.rst is printed from this one (scripts/answers).
  */
 #ifndef RPCRDMA_KUNIT_ANSWERS_CASES_H
 #define RPCRDMA_KUNIT_ANSWERS_CASES_H
@@ -30,10 +30,22 @@ struct answer_case {
 	} at[__RPCRDMA_ROLES];
 };
 
-/* A Requester's, which has none of its own; a Responder has frame_limits */
+/*
+ * A Requester's, which has none of its own; a Responder has frame_limits, or
+ * frame_limits_v2
+ */
 static const struct rpcrdma_limits requester_limits = {
 	.vers_min	= RPCRDMA_V1,
 	.vers_max	= RPCRDMA_V1,
+	.max_read_segs	= U32_MAX,
+	.max_write_segs	= U32_MAX,
+	.max_write_chunks = U32_MAX,
+	.max_message	= U32_MAX,
+};
+
+static const struct rpcrdma_limits requester_limits_v2 = {
+	.vers_min	= RPCRDMA_V1,
+	.vers_max	= RPCRDMA_V2,
 	.max_read_segs	= U32_MAX,
 	.max_write_segs	= U32_MAX,
 	.max_write_chunks = U32_MAX,
@@ -389,8 +401,5 @@ static const struct answer_case answer_cases[] = {
 	  { XID, 0xffffffff, 32, RPCRDMA_ERROR, RPCRDMA_ERR_CHUNK },
 	  false, BOTH(VERSION, FAIL, FAIL) },
 };
-
-#undef BOTH
-#undef EACH
 
 #endif /* RPCRDMA_KUNIT_ANSWERS_CASES_H */

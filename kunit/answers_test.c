@@ -3,12 +3,7 @@
  * KUnit suite of common/answer.c: the table of answers.
  */
 #include "suites.h"
-#include "answers_cases.h"
-
-static const struct rpcrdma_limits *const limits_of[__RPCRDMA_ROLES] = {
-	[RPCRDMA_RESPONDER] = &frame_limits,
-	[RPCRDMA_REQUESTER] = &requester_limits,
-};
+#include "answers_v2_cases.h"
 
 static void answer_case_desc(const struct answer_case *c, char *desc)
 {
@@ -17,15 +12,17 @@ static void answer_case_desc(const struct answer_case *c, char *desc)
 }
 
 KUNIT_ARRAY_PARAM(answer, answer_cases, answer_case_desc);
+KUNIT_ARRAY_PARAM(answer_v2, answer_v2_cases, answer_case_desc);
 
-static void expect_answer(struct kunit *test, enum rpcrdma_role role)
+static void expect_answer(struct kunit *test, const struct answer_case *c,
+			  enum rpcrdma_role role,
+			  const struct rpcrdma_limits *lim)
 {
-	const struct answer_case *c = test->param_value;
 	u8 *buf = frame_octets(test, c->frame, c->len);
 	enum rpcrdma_disposition disposition;
 	struct rpcrdma_hdr hdr;
 
-	disposition = rpcrdma_decode(&hdr, buf, c->len, limits_of[role]);
+	disposition = rpcrdma_decode(&hdr, buf, c->len, lim);
 
 	KUNIT_EXPECT_EQ(test, hdr.fault, c->at[role].fault);
 	KUNIT_EXPECT_EQ(test, disposition == RPCRDMA_ACCEPT, !hdr.fault);
@@ -36,19 +33,61 @@ static void expect_answer(struct kunit *test, enum rpcrdma_role role)
 
 static void answers_responder(struct kunit *test)
 {
-	expect_answer(test, RPCRDMA_RESPONDER);
+	expect_answer(test, test->param_value, RPCRDMA_RESPONDER,
+		      &frame_limits);
 }
 
 static void answers_requester(struct kunit *test)
 {
-	expect_answer(test, RPCRDMA_REQUESTER);
+	expect_answer(test, test->param_value, RPCRDMA_REQUESTER,
+		      &requester_limits);
+}
+
+static void answers_v2_responder(struct kunit *test)
+{
+	expect_answer(test, test->param_value, RPCRDMA_RESPONDER,
+		      &frame_limits_v2);
+}
+
+static void answers_v2_requester(struct kunit *test)
+{
+	expect_answer(test, test->param_value, RPCRDMA_REQUESTER,
+		      &requester_limits_v2);
+}
+
+/* Who speaks version two as well does with the others what he did before */
+static void answers_v1_beside_v2(struct kunit *test)
+{
+	u32 i, seen = 0;
+
+	for (i = 0; i < ARRAY_SIZE(answer_cases); i++) {
+		if (answer_cases[i].frame[1] == RPCRDMA_V2)
+			continue;
+		expect_answer(test, &answer_cases[i], RPCRDMA_RESPONDER,
+			      &frame_limits_v2);
+		expect_answer(test, &answer_cases[i], RPCRDMA_REQUESTER,
+			      &requester_limits_v2);
+		seen++;
+	}
+	KUNIT_EXPECT_TRUE(test, seen > 80);
+}
+
+static void answers_errcode(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, (u32)rpcrdma_answer_errcode(RPCRDMA_DO_ERR_CHUNK),
+			2U);
+	KUNIT_EXPECT_EQ(test,
+			(u32)rpcrdma_answer_errcode(RPCRDMA_DO_BAD_HEADER), 2U);
+	KUNIT_EXPECT_EQ(test,
+			(u32)rpcrdma_answer_errcode(RPCRDMA_DO_INVAL_OPTION),
+			3U);
 }
 
 /* A disposition that has no answer yet, such as a later version may have */
 static void answers_unknown_disposition(struct kunit *test)
 {
 	const struct rpcrdma_hdr hdr = { .fault = RPCRDMA_FAULT_SHORT };
-	const enum rpcrdma_disposition unknown = RPCRDMA_ANSWER_CHUNK + 1;
+	const enum rpcrdma_disposition unknown = RPCRDMA_ANSWER_OPTION + 1;
 
 	KUNIT_EXPECT_EQ(test, rpcrdma_answer(&hdr, unknown, RPCRDMA_RESPONDER,
 					     false), RPCRDMA_DO_CLOSE);
@@ -59,12 +98,14 @@ static void answers_complete(struct kunit *test)
 {
 	bool faults[__RPCRDMA_FAULT_MAX] = { false };
 	bool answers[__RPCRDMA_ANSWERS] = { false };
-	u32 i, role;
+	const struct answer_case *c;
+	u32 i, role, count = ARRAY_SIZE(answer_cases);
 
-	for (i = 0; i < ARRAY_SIZE(answer_cases); i++) {
+	for (i = 0; i < count + ARRAY_SIZE(answer_v2_cases); i++) {
+		c = i < count ? &answer_cases[i] : &answer_v2_cases[i - count];
 		for (role = 0; role < __RPCRDMA_ROLES; role++) {
-			faults[answer_cases[i].at[role].fault] = true;
-			answers[answer_cases[i].at[role].answer] = true;
+			faults[c->at[role].fault] = true;
+			answers[c->at[role].answer] = true;
 		}
 	}
 	for (i = 0; i < ARRAY_SIZE(faults); i++)
@@ -226,6 +267,10 @@ static void answers_within(struct kunit *test)
 static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE_PARAM(answers_responder, answer_gen_params),
 	KUNIT_CASE_PARAM(answers_requester, answer_gen_params),
+	KUNIT_CASE_PARAM(answers_v2_responder, answer_v2_gen_params),
+	KUNIT_CASE_PARAM(answers_v2_requester, answer_v2_gen_params),
+	KUNIT_CASE(answers_v1_beside_v2),
+	KUNIT_CASE(answers_errcode),
 	KUNIT_CASE(answers_unknown_disposition),
 	KUNIT_CASE(answers_complete),
 	KUNIT_CASE(answers_grant),

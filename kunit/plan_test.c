@@ -257,7 +257,7 @@ static void plan_inv_handle(struct kunit *test)
 				rpcrdma_decode(&hdr, buf, sizeof(frame),
 					       &frame_limits), RPCRDMA_ACCEPT);
 
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_inv_handle(&hdr),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_inv_handle(&hdr, true),
 				    cases[i].want, "case %u", i);
 	}
 }
@@ -270,7 +270,76 @@ static void plan_inv_handle_none(struct kunit *test)
 
 	rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits);
 
-	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr), 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true), 0U);
+}
+
+/* Each place a handle may stand in; every version and announcement */
+static void plan_inv_handle_v2(struct kunit *test)
+{
+	static const struct {
+		u32 handle;
+		bool announced;
+		u32 want;
+	} cases[] = {
+		{ 1, false, 1 },
+		{ 1, true, 1 },
+		{ 2, false, 2 },
+		{ 3, false, 3 },
+		{ 4, false, 4 },
+		{ 5, false, 5 },
+		{ 0, true, 0 },
+		{ 6, true, 0 },	/* not of this Call */
+	};
+	u32 frame[] = {
+		XID, 2, 32, RPCRDMA_OPTIONAL, RPCRDMA_OPT_INV_MSG, 128, 0, 0,
+		1, 8, 1, 4, 0, 0,
+		1, 8, 2, 4, 0, 0,
+		0,
+		1, 2, 3, 4, 0, 0, 4, 4, 0, 0,
+		0,
+		1, 1, 5, 4, 0, 0,
+		XID, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		frame[7] = cases[i].handle;
+		buf = frame_octets(test, frame, sizeof(frame));
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, sizeof(frame),
+					       &frame_limits_v2),
+				RPCRDMA_ACCEPT);
+
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_hdr_inv_handle(&hdr,
+							   cases[i].announced),
+				    cases[i].want, "case %u", i);
+	}
+}
+
+/* Version one does not without announcement, version two without the option */
+static void plan_inv_handle_forbidden(struct kunit *test)
+{
+	u32 frame[] = {
+		XID, 1, 32, RPCRDMA_MSG,
+		1, 8, 1, 4, 0, 0,
+		0, 0, 0, XID, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u8 *buf;
+
+	buf = frame_octets(test, frame, sizeof(frame));
+	rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits_v2);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true), 1U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false), 0U);
+
+	frame[1] = RPCRDMA_V2;
+	buf = frame_octets(test, frame, sizeof(frame));
+	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame),
+					     &frame_limits_v2), RPCRDMA_ACCEPT);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true), 0U);
 }
 
 static void queue_case_desc(const struct queue_case *c, char *desc)
@@ -341,6 +410,8 @@ static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE(plan_layout_inline),
 	KUNIT_CASE(plan_inv_handle),
 	KUNIT_CASE(plan_inv_handle_none),
+	KUNIT_CASE(plan_inv_handle_v2),
+	KUNIT_CASE(plan_inv_handle_forbidden),
 	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
 	KUNIT_CASE(plan_queues_fit),
 	{}

@@ -92,6 +92,10 @@ static void wire_encode_errors(struct kunit *test)
 		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 4,
 		0, 0, 0, 2,
 	};
+	static const u8 option[RPCRDMA_ERR_CHUNK_LEN] = {
+		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 2, 0, 0, 0, 32, 0, 0, 0, 4,
+		0, 0, 0, 3,
+	};
 	u8 buf[RPCRDMA_ERR_VERS_LEN];
 	struct rpcrdma_enc enc;
 
@@ -100,8 +104,153 @@ static void wire_encode_errors(struct kunit *test)
 	expect_octets(test, &enc, vers, sizeof(vers));
 
 	rpcrdma_enc_init(&enc, buf, sizeof(chunk));
-	rpcrdma_enc_err_chunk(&enc, XID, RPCRDMA_V1, 32);
+	rpcrdma_enc_error(&enc, XID, RPCRDMA_V1, 32, RPCRDMA_ERR_CHUNK);
 	expect_octets(test, &enc, chunk, sizeof(chunk));
+
+	rpcrdma_enc_init(&enc, buf, sizeof(option));
+	rpcrdma_enc_error(&enc, XID, RPCRDMA_V2, 32, RPCRDMA_ERR_INVAL_OPTION);
+	expect_octets(test, &enc, option, sizeof(option));
+}
+
+static void encode_option(struct rpcrdma_enc *enc)
+{
+	static const struct rpcrdma_form form = {
+		.vers = RPCRDMA_V2,
+		.option = true,
+		.direction = RPCRDMA_DIR_REPLY,
+		.inv_handle = 0x01020304,
+	};
+	static const struct rpcrdma_segment seg = {
+		.handle = 0xa1a2a3a4,
+		.length = 0xb1b2b3b4,
+		.offset = 0xc1c2c3c4c5c6c7c8ULL,
+	};
+
+	rpcrdma_enc_begin(enc, XID, 32, RPCRDMA_NOMSG, &form);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_reply_chunk(enc, 1);
+	rpcrdma_enc_segment(enc, &seg);
+	rpcrdma_enc_end(enc);
+}
+
+static const u8 encoded_option[] = {
+	/* fixed part, RDMA_OPTIONAL */
+	0x11, 0x22, 0x33, 0x44, 0, 0, 0, 2, 0, 0, 0, 32, 0, 0, 0, 5,
+	/* kind, length of the data, direction, handle */
+	'I', 'N', 'V', 1, 0, 0, 0, 40, 0, 0, 0, 1, 1, 2, 3, 4,
+	/* lists */
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1,
+	0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4,
+	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8,
+};
+
+static void wire_encode_option(struct kunit *test)
+{
+	struct rpcrdma_enc enc;
+	u8 buf[128];
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	encode_option(&enc);
+
+	expect_octets(test, &enc, encoded_option, sizeof(encoded_option));
+
+	/* The handle may come last; a word elsewhere stays what it is */
+	rpcrdma_enc_inv_handle(&enc, 0xa1a2a3a4);
+	KUNIT_EXPECT_EQ(test, memcmp(buf + 28, buf + 48, 4), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(buf, encoded_option, 28), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(buf + 32, encoded_option + 32,
+				     sizeof(encoded_option) - 32), 0);
+}
+
+static void wire_encode_option_empty(struct kunit *test)
+{
+	static const u8 want[RPCRDMA_HDR_MIN + RPCRDMA_INV_LEN] = {
+		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 2, 0, 0, 0, 32, 0, 0, 0, 5,
+		'I', 'N', 'V', 0, 0, 0, 0, 20,
+	};
+	static const struct rpcrdma_form form = {
+		.vers = RPCRDMA_V2,
+		.option = true,
+	};
+	struct rpcrdma_enc enc;
+	u8 buf[sizeof(want)];
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	rpcrdma_enc_begin(&enc, XID, 32, RPCRDMA_MSG, &form);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_end(&enc);
+
+	expect_octets(test, &enc, want, sizeof(want));
+}
+
+/* Without the option there is neither length nor handle to write */
+static void wire_encode_form(struct kunit *test)
+{
+	static const u8 want[RPCRDMA_HDR_MIN] = {
+		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 2, 0, 0, 0, 32, 0, 0, 0, 1,
+	};
+	static const struct rpcrdma_form form = {
+		.vers = RPCRDMA_V2,
+		.direction = RPCRDMA_DIR_REPLY,
+		.inv_handle = 0x01020304,
+	};
+	static const struct rpcrdma_form option = { .option = true };
+	u8 buf[RPCRDMA_HDR_MIN];
+	struct rpcrdma_enc enc;
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	rpcrdma_enc_begin(&enc, XID, 32, RPCRDMA_NOMSG, &form);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_inv_handle(&enc, 5);
+	rpcrdma_enc_end(&enc);
+
+	expect_octets(test, &enc, want, sizeof(want));
+	KUNIT_EXPECT_EQ(test, rpcrdma_form_len(&form), 28U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_form_len(&option), 44U);
+}
+
+static void wire_encode_option_overflow(struct kunit *test)
+{
+	struct rpcrdma_enc enc;
+	u32 max;
+	u8 *buf;
+
+	for (max = 0; max < sizeof(encoded_option); max++) {
+		buf = kunit_kmalloc(test, max, GFP_KERNEL);
+		KUNIT_ASSERT_TRUE(test, buf);
+		rpcrdma_enc_init(&enc, buf, max);
+
+		encode_option(&enc);
+		rpcrdma_enc_inv_handle(&enc, 5);
+
+		KUNIT_EXPECT_TRUE(test, enc.overflow);
+		KUNIT_EXPECT_EQ(test, enc.len, max & ~3U);
+	}
+}
+
+static void wire_form_of_reply(struct kunit *test)
+{
+	static const struct rpcrdma_hdr calls[] = {
+		{ .vers = RPCRDMA_V1 },
+		{ .vers = RPCRDMA_V2 },
+		{ .vers = RPCRDMA_V2, .option = true, .inv_handle = 7 },
+	};
+	struct rpcrdma_form form;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		rpcrdma_form_of_reply(&form, &calls[i]);
+
+		KUNIT_EXPECT_EQ(test, form.vers, calls[i].vers);
+		KUNIT_EXPECT_EQ(test, form.option, calls[i].option);
+		KUNIT_EXPECT_EQ(test, form.direction, RPCRDMA_DIR_REPLY);
+		KUNIT_EXPECT_EQ(test, form.inv_handle, calls[i].inv_handle);
+	}
 }
 
 /* Room one octet short, and every other shortage: sticky, nothing behind */
@@ -231,6 +380,11 @@ static struct kunit_case wire_enc_cases[] = {
 	KUNIT_CASE(wire_encode_lists),
 	KUNIT_CASE(wire_encode_empty),
 	KUNIT_CASE(wire_encode_errors),
+	KUNIT_CASE(wire_encode_option),
+	KUNIT_CASE(wire_encode_option_empty),
+	KUNIT_CASE(wire_encode_form),
+	KUNIT_CASE(wire_encode_option_overflow),
+	KUNIT_CASE(wire_form_of_reply),
 	KUNIT_CASE(wire_encode_overflow),
 	KUNIT_CASE(wire_encode_decoded),
 	KUNIT_CASE(wire_chunk_result),

@@ -6,6 +6,7 @@
 #include "rich_frame.h"
 #include "wire_fixed_cases.h"
 #include "wire_chunk_cases.h"
+#include "wire_v2_cases.h"
 
 static void decode_case_desc(const struct decode_case *c, char *desc)
 {
@@ -14,6 +15,7 @@ static void decode_case_desc(const struct decode_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(fixed, fixed_cases, decode_case_desc);
 KUNIT_ARRAY_PARAM(chunk, chunk_cases, decode_case_desc);
+KUNIT_ARRAY_PARAM(v2, v2_cases, decode_case_desc);
 
 static void expect_read_list(struct kunit *test, const struct rpcrdma_hdr *want,
 			     const struct rpcrdma_hdr *hdr)
@@ -57,10 +59,26 @@ static void expect_fixed(struct kunit *test, const struct decode_case *c,
 	KUNIT_EXPECT_EQ(test, hdr->xid, c->len >= 4 ? c->frame[0] : 0);
 	KUNIT_EXPECT_EQ(test, hdr->vers, c->len >= 8 ? c->frame[1] : 0);
 	KUNIT_EXPECT_EQ(test, hdr->credits, c->len >= 12 ? c->frame[2] : 0);
-	KUNIT_EXPECT_EQ(test, (u32)hdr->proc, c->len >= 16 ? c->frame[3] : 0);
 }
 
-static void expect_case(struct kunit *test, const struct decode_case *c)
+/* An option takes the place of the procedure that it stands for */
+static void expect_proc(struct kunit *test, const struct decode_case *c,
+			const struct rpcrdma_hdr *hdr)
+{
+	u32 proc = c->len >= 16 ? c->frame[3] : 0;
+
+	KUNIT_EXPECT_EQ(test, hdr->option, c->view.option);
+	KUNIT_EXPECT_EQ(test, (u32)hdr->proc,
+			hdr->option ? (u32)c->view.proc : proc);
+	if (!c->view.option)
+		return;
+	KUNIT_EXPECT_EQ(test, hdr->direction, c->view.direction);
+	KUNIT_EXPECT_EQ(test, hdr->inv_handle, c->view.inv_handle);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_direction(hdr), c->view.direction);
+}
+
+static void expect_case(struct kunit *test, const struct decode_case *c,
+			const struct rpcrdma_limits *lim)
 {
 	enum rpcrdma_disposition disposition;
 	struct rpcrdma_hdr hdr;
@@ -68,11 +86,12 @@ static void expect_case(struct kunit *test, const struct decode_case *c)
 
 	buf = frame_octets(test, c->frame, c->len);
 
-	disposition = rpcrdma_decode(&hdr, buf, c->len, &frame_limits);
+	disposition = rpcrdma_decode(&hdr, buf, c->len, lim);
 
 	KUNIT_EXPECT_EQ(test, disposition, c->disposition);
 	KUNIT_EXPECT_EQ(test, hdr.fault, c->fault);
 	expect_fixed(test, c, &hdr);
+	expect_proc(test, c, &hdr);
 	if (disposition != RPCRDMA_ACCEPT)
 		return;
 	expect_read_list(test, &c->view, &hdr);
@@ -82,12 +101,17 @@ static void expect_case(struct kunit *test, const struct decode_case *c)
 
 static void wire_decode_fixed(struct kunit *test)
 {
-	expect_case(test, test->param_value);
+	expect_case(test, test->param_value, &frame_limits);
 }
 
 static void wire_decode_chunks(struct kunit *test)
 {
-	expect_case(test, test->param_value);
+	expect_case(test, test->param_value, &frame_limits);
+}
+
+static void wire_decode_v2(struct kunit *test)
+{
+	expect_case(test, test->param_value, &frame_limits_v2);
 }
 
 /* Whatever is cut off: never accepted, never a look behind the end */
@@ -267,6 +291,10 @@ static void wire_no_lists(struct kunit *test)
 static void wire_version_limits(struct kunit *test)
 {
 	static const u32 frame[] = { XID, 1, 1, 0, 0, 0, 0, XID, 0 };
+	static const u32 frame2[] = { XID, 2, 1, 0, 0, 0, 0, XID, 0 };
+	static const u32 frame3[] = { XID, 3, 1, 0, 0, 0, 0, XID, 0 };
+	u8 *buf2 = frame_octets(test, frame2, sizeof(frame2));
+	u8 *buf3 = frame_octets(test, frame3, sizeof(frame3));
 	u8 *buf = frame_octets(test, frame, sizeof(frame));
 	struct rpcrdma_limits lim = frame_limits;
 	struct rpcrdma_hdr hdr;
@@ -277,8 +305,19 @@ static void wire_version_limits(struct kunit *test)
 	lim.vers_max = 2;
 	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_ACCEPT);
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf2, sizeof(frame2), &lim),
+			RPCRDMA_ACCEPT);
 	lim.vers_min = 2;
 	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ANSWER_VERS);
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf2, sizeof(frame2), &lim),
+			RPCRDMA_ACCEPT);
+	lim.vers_min = 3;
+	lim.vers_max = 3;
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf2, sizeof(frame2), &lim),
+			RPCRDMA_ANSWER_VERS);
+	/* What the limits allow and the codec does not know */
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf3, sizeof(frame3), &lim),
 			RPCRDMA_ANSWER_VERS);
 	lim.vers_min = 0;
 	lim.vers_max = 0;
@@ -392,6 +431,7 @@ static void wire_fault_names(struct kunit *test)
 static struct kunit_case wire_cases[] = {
 	KUNIT_CASE_PARAM(wire_decode_fixed, fixed_gen_params),
 	KUNIT_CASE_PARAM(wire_decode_chunks, chunk_gen_params),
+	KUNIT_CASE_PARAM(wire_decode_v2, v2_gen_params),
 	KUNIT_CASE(wire_decode_truncated),
 	KUNIT_CASE(wire_decode_mutated),
 	KUNIT_CASE(wire_version_limits),

@@ -282,7 +282,8 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 				     conn->limits.vers_min,
 				     conn->limits.vers_max);
 	else
-		rpcrdma_enc_err_chunk(&send->enc, xid, version, credits);
+		rpcrdma_enc_error(&send->enc, xid, version, credits,
+				  RPCRDMA_ERR_CHUNK);
 	return svc_rdma_send_post(send, 0);
 }
 

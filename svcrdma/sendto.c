@@ -360,8 +360,8 @@ static int refuse(struct svc_rdma_reply *reply)
 			"a reply of %u octets fits neither inline nor the chunks offered",
 			reply->buf->len);
 	svc_rdma_send_reset(send);
-	rpcrdma_enc_err_chunk(&send->enc, hdr->xid, hdr->vers,
-			      send->conn->ep->sizes.credits);
+	rpcrdma_enc_error(&send->enc, hdr->xid, hdr->vers,
+			  send->conn->ep->sizes.credits, RPCRDMA_ERR_CHUNK);
 	svc_rdma_call_put_recv(reply->call);
 	return svc_rdma_send_post(send, 0);
 }
@@ -372,7 +372,7 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 		.call	= rqstp->rq_xprt_ctxt,
 		.buf	= &rqstp->rq_res,
 	};
-	u32 inv_handle = 0;
+	u32 inv_handle;
 	int rc;
 
 	reply.send = svc_rdma_send_get(conn, GFP_KERNEL);
@@ -391,8 +391,8 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 		return rc;
 	}
 
-	if (conn->ep->prop.remote_inv)
-		inv_handle = rpcrdma_hdr_inv_handle(&reply.call->recv->hdr);
+	inv_handle = rpcrdma_hdr_inv_handle(&reply.call->recv->hdr,
+					    conn->ep->prop.remote_inv);
 	/* The Receive is posted before the client can know of the Reply */
 	svc_rdma_call_put_recv(reply.call);
 	return svc_rdma_send_post(reply.send, inv_handle);

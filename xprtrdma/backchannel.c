@@ -241,7 +241,8 @@ void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 	if (!req)
 		return;
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
-	rpcrdma_enc_err_chunk(&enc, hdr->xid, hdr->vers, ep->sizes.bc_credits);
+	rpcrdma_enc_error(&enc, hdr->xid, hdr->vers, ep->sizes.bc_credits,
+			  RPCRDMA_ERR_CHUNK);
 	/* RFC 8166, section 4.5.4: the server must not wait for ever */
 	if (rpcrdma_bc_post(ep, req, enc.len) == -ENOBUFS)
 		rpcrdma_ep_fail_reason(ep, -ENOBUFS,

@@ -31,6 +31,9 @@ enum rpcrdma_role {
  * @RPCRDMA_DO_DROP: nothing; the Receive goes back
  * @RPCRDMA_DO_ERR_VERS: send RDMA_ERROR, ERR_VERS
  * @RPCRDMA_DO_ERR_CHUNK: send RDMA_ERROR, ERR_CHUNK
+ * @RPCRDMA_DO_BAD_HEADER: send RDMA_ERROR, BAD_HEADER (version two)
+ * @RPCRDMA_DO_INVAL_OPTION: send RDMA_ERROR, INVAL_OPTION (version two); a
+ *	Requester also ends the RPC that has its XID with an error
  * @RPCRDMA_DO_CLOSE: break the connection
  * @__RPCRDMA_ANSWERS: number of values
  */
@@ -41,6 +44,8 @@ enum rpcrdma_answer {
 	RPCRDMA_DO_DROP,
 	RPCRDMA_DO_ERR_VERS,
 	RPCRDMA_DO_ERR_CHUNK,
+	RPCRDMA_DO_BAD_HEADER,
+	RPCRDMA_DO_INVAL_OPTION,
 	RPCRDMA_DO_CLOSE,
 	__RPCRDMA_ANSWERS
 };
@@ -48,6 +53,21 @@ enum rpcrdma_answer {
 enum rpcrdma_answer rpcrdma_answer(const struct rpcrdma_hdr *hdr,
 				   enum rpcrdma_disposition disposition,
 				   enum rpcrdma_role role, bool invalidated);
+
+/**
+ * rpcrdma_answer_errcode - rdma_err of an answer
+ * @answer: one that is an RDMA_ERROR without data
+ *
+ * Context: Any context.
+ * Return: the code.
+ */
+static inline enum rpcrdma_errcode
+rpcrdma_answer_errcode(enum rpcrdma_answer answer)
+{
+	/* BAD_HEADER of version two has the code of ERR_CHUNK */
+	return answer == RPCRDMA_DO_INVAL_OPTION ? RPCRDMA_ERR_INVAL_OPTION :
+						   RPCRDMA_ERR_CHUNK;
+}
 
 u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most);
 u64 rpcrdma_hdr_written(const struct rpcrdma_hdr *hdr);

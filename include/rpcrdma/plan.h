@@ -21,6 +21,7 @@
  * @reply_pages: most octets of the Reply's page data
  * @reply_ddp: the Upper Layer says the Reply's page data are DDP-eligible
  * @no_ddp: krb5i, krb5p: data-touched, no DDP in either direction
+ * @option: Call and Reply travel by the option of remote invalidation
  * @inline_send: inline threshold for the Call
  * @inline_recv: inline threshold for the Reply
  * @pullup_max: largest page data that is copied rather than mapped
@@ -38,6 +39,7 @@ struct rpcrdma_call_shape {
 	u32	reply_pages;
 	bool	reply_ddp;
 	bool	no_ddp;
+	bool	option;
 	u32	inline_send;
 	u32	inline_recv;
 	u32	pullup_max;
@@ -78,7 +80,9 @@ struct rpcrdma_call_plan {
 void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		       const struct rpcrdma_call_shape *shape);
 
-u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr);
+void rpcrdma_longer_segment(struct rpcrdma_segment *best,
+			    const struct rpcrdma_segment *seg);
+u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced);
 
 /**
  * enum rpcrdma_extent_kind - where a range of a received message comes from

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The RPC-over-RDMA Transport Header (RFC 8166, section 4): what it looks
- * like, a checked view of a received one, and a cursor to write one.
+ * The RPC-over-RDMA Transport Header (RFC 8166, section 4; version two:
+ * draft-cel-nfsv4-rpcrdma-version-two-00, section 4): what it looks like, a
+ * checked view of a received one, and a cursor to write one.
  *
- * Pure: no allocation, no lock, no page, no clock. Nothing outside wire.c and
- * cm_private.c knows the byte order of the wire.
+ * Pure: no allocation, no lock, no page, no clock. Nothing outside wire_get.h,
+ * wire_enc.c and cm_private.c knows the byte order of the wire.
  */
 #ifndef RPCRDMA_WIRE_H
 #define RPCRDMA_WIRE_H
@@ -13,21 +14,33 @@
 
 /* rdma_vers */
 #define RPCRDMA_V1		1U
+#define RPCRDMA_V2		2U
 
 /* rdma_proc, RFC 8166, section 4.2 */
 enum rpcrdma_proc {
 	RPCRDMA_MSG	= 0,
 	RPCRDMA_NOMSG	= 1,
 	RPCRDMA_MSGP	= 2,	/* reserved: refused */
-	RPCRDMA_DONE	= 3,	/* reserved: ignored */
+	RPCRDMA_DONE	= 3,	/* reserved: ignored; version two: refused */
 	RPCRDMA_ERROR	= 4,
+	RPCRDMA_OPTIONAL = 5,	/* version two */
 };
 
-/* rdma_err, RFC 8166, section 4.5 */
+/* rdma_err, RFC 8166, section 4.5; what version two has in its place */
 enum rpcrdma_errcode {
 	RPCRDMA_ERR_VERS	= 1,
 	RPCRDMA_ERR_CHUNK	= 2,
+	RPCRDMA_ERR_BAD_HEADER	= 2,
+	RPCRDMA_ERR_INVAL_OPTION = 3,
 };
+
+/*
+ * rdma_opttype of remote invalidation (Documentation/version-two.rst): "INV",
+ * and the rdma_proc that it stands for
+ */
+#define RPCRDMA_OPT_INV		0x494e5600U
+#define RPCRDMA_OPT_INV_MSG	(RPCRDMA_OPT_INV | RPCRDMA_MSG)
+#define RPCRDMA_OPT_INV_NOMSG	(RPCRDMA_OPT_INV | RPCRDMA_NOMSG)
 
 /* Sizes in octets */
 #define RPCRDMA_WORD		4U
@@ -36,7 +49,9 @@ enum rpcrdma_errcode {
 #define RPCRDMA_SEGMENT_LEN	16U	/* handle, length, offset */
 #define RPCRDMA_READ_ITEM_LEN	24U	/* discriminator, position, segment */
 #define RPCRDMA_ERR_VERS_LEN	28U
-#define RPCRDMA_ERR_CHUNK_LEN	20U
+#define RPCRDMA_ERR_CHUNK_LEN	20U	/* BAD_HEADER, INVAL_OPTION */
+#define RPCRDMA_OPTIONAL_LEN	24U	/* fixed part, opttype, no optinfo */
+#define RPCRDMA_INV_LEN		16U	/* opttype, length, direction, handle */
 
 /**
  * struct rpcrdma_segment - a memory region as the wire names it
@@ -56,12 +71,16 @@ struct rpcrdma_segment {
  * @RPCRDMA_DROP: ignore it; the Receive goes back
  * @RPCRDMA_ANSWER_VERS: reply RDMA_ERROR, ERR_VERS
  * @RPCRDMA_ANSWER_CHUNK: reply RDMA_ERROR, ERR_CHUNK
+ * @RPCRDMA_ANSWER_BAD_HEADER: reply RDMA_ERROR, BAD_HEADER (version two)
+ * @RPCRDMA_ANSWER_OPTION: reply RDMA_ERROR, INVAL_OPTION (version two)
  */
 enum rpcrdma_disposition {
 	RPCRDMA_ACCEPT,
 	RPCRDMA_DROP,
 	RPCRDMA_ANSWER_VERS,
 	RPCRDMA_ANSWER_CHUNK,
+	RPCRDMA_ANSWER_BAD_HEADER,
+	RPCRDMA_ANSWER_OPTION,
 };
 
 /**
@@ -83,6 +102,10 @@ enum rpcrdma_disposition {
  * @RPCRDMA_FAULT_EMPTY: a chunk of length zero in the Read list
  * @RPCRDMA_FAULT_XID: rdma_xid differs from the RPC message's
  * @RPCRDMA_FAULT_DIRECTION: a Read list in a Reply
+ * @RPCRDMA_FAULT_OPTION: RDMA_OPTIONAL of a kind that we do not know
+ * @RPCRDMA_FAULT_OPTINFO: its data are not what its kind says
+ * @RPCRDMA_FAULT_OPT_DIRECTION: rdma_direction is wrong
+ * @RPCRDMA_FAULT_PAYLOAD: octets where no RPC message may follow
  * @__RPCRDMA_FAULT_MAX: number of values
  *
  * For messages and counters; rpcrdma_fault_name() gives the words.
@@ -105,6 +128,10 @@ enum rpcrdma_fault {
 	RPCRDMA_FAULT_EMPTY,
 	RPCRDMA_FAULT_XID,
 	RPCRDMA_FAULT_DIRECTION,
+	RPCRDMA_FAULT_OPTION,
+	RPCRDMA_FAULT_OPTINFO,
+	RPCRDMA_FAULT_OPT_DIRECTION,
+	RPCRDMA_FAULT_PAYLOAD,
 	__RPCRDMA_FAULT_MAX
 };
 
@@ -128,13 +155,31 @@ struct rpcrdma_limits {
 };
 
 /**
+ * enum rpcrdma_direction - who started the RPC whose message this is
+ * @RPCRDMA_DIR_CALL: the message is an RPC Call
+ * @RPCRDMA_DIR_REPLY: the message is an RPC Reply
+ * @RPCRDMA_DIR_UNKNOWN: the header cannot tell (RDMA_NOMSG, RDMA_ERROR, or
+ *	fewer than eight octets of RPC message, or neither value)
+ *
+ * The first two are also the values of rdma_direction.
+ */
+enum rpcrdma_direction {
+	RPCRDMA_DIR_CALL = 0,
+	RPCRDMA_DIR_REPLY = 1,
+	RPCRDMA_DIR_UNKNOWN,
+};
+
+/**
  * struct rpcrdma_hdr - a checked view of one received Transport Header
  * @buf: the received octets, which the view borrows
  * @len: how many
  * @xid: rdma_xid, host order
  * @vers: rdma_vers
  * @credits: rdma_credit, unclamped
- * @proc: procedure
+ * @proc: procedure; with @option the one that it stands for
+ * @option: came as RDMA_OPTIONAL, remote invalidation, and what follows holds
+ * @direction: rdma_direction, if @option
+ * @inv_handle: rdma_inv_handle, if @option; 0 for none
  * @fault: why it was not accepted
  * @errcode: of an RDMA_ERROR message, else 0
  * @err_vers_low: of ERR_VERS
@@ -167,6 +212,9 @@ struct rpcrdma_hdr {
 	u32			vers;
 	u32			credits;
 	enum rpcrdma_proc	proc;
+	bool			option;
+	enum rpcrdma_direction	direction;
+	u32			inv_handle;
 	enum rpcrdma_fault	fault;
 	u32			errcode;
 	u32			err_vers_low;
@@ -194,20 +242,8 @@ enum rpcrdma_disposition rpcrdma_decode(struct rpcrdma_hdr *hdr,
 					const struct rpcrdma_limits *lim);
 const char *rpcrdma_fault_name(enum rpcrdma_fault fault);
 
-/**
- * enum rpcrdma_direction - who started the RPC whose message this is
- * @RPCRDMA_DIR_CALL: the message is an RPC Call
- * @RPCRDMA_DIR_REPLY: the message is an RPC Reply
- * @RPCRDMA_DIR_UNKNOWN: the header cannot tell (RDMA_NOMSG, RDMA_ERROR, or
- *	fewer than eight octets of RPC message, or neither value)
- */
-enum rpcrdma_direction {
-	RPCRDMA_DIR_CALL,
-	RPCRDMA_DIR_REPLY,
-	RPCRDMA_DIR_UNKNOWN,
-};
-
 enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr);
+enum rpcrdma_direction rpcrdma_hdr_msg_direction(const struct rpcrdma_hdr *hdr);
 
 /**
  * rpcrdma_hdr_has_message - does the header bring octets of an RPC message?
@@ -281,22 +317,57 @@ void rpcrdma_chunk_segment(const struct rpcrdma_chunk *chunk, u32 index,
 			   struct rpcrdma_segment *seg);
 
 /**
+ * struct rpcrdma_form - how a Transport Header is written
+ * @vers: version of the protocol
+ * @option: by the option of remote invalidation (version two)
+ * @direction: Call or Reply, for the option
+ * @inv_handle: rdma_inv_handle, for the option
+ */
+struct rpcrdma_form {
+	u32			vers;
+	bool			option;
+	enum rpcrdma_direction	direction;
+	u32			inv_handle;
+};
+
+void rpcrdma_form_of_reply(struct rpcrdma_form *form,
+			   const struct rpcrdma_hdr *call);
+
+/**
+ * rpcrdma_form_len - octets of a Transport Header without chunks
+ * @form: how it is written
+ *
+ * Context: Any context.
+ * Return: their number.
+ */
+static inline u32 rpcrdma_form_len(const struct rpcrdma_form *form)
+{
+	return RPCRDMA_HDR_MIN + (form->option ? RPCRDMA_INV_LEN : 0);
+}
+
+/**
  * struct rpcrdma_enc - cursor that writes a Transport Header
  * @buf: where to
  * @max: room
  * @len: octets written so far
+ * @option: where rdma_opttype stands; 0 if there is none
  * @overflow: something did not fit; sticky, check once at the end
  */
 struct rpcrdma_enc {
 	u8	*buf;
 	u32	max;
 	u32	len;
+	u32	option;
 	bool	overflow;
 };
 
 void rpcrdma_enc_init(struct rpcrdma_enc *enc, void *buf, u32 max);
 void rpcrdma_enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 		       enum rpcrdma_proc proc);
+void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+		       enum rpcrdma_proc proc, const struct rpcrdma_form *form);
+void rpcrdma_enc_inv_handle(struct rpcrdma_enc *enc, u32 handle);
+void rpcrdma_enc_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_read_segment(struct rpcrdma_enc *enc, u32 position,
 			      const struct rpcrdma_segment *seg);
 void rpcrdma_enc_write_chunk(struct rpcrdma_enc *enc, u32 segs);
@@ -306,17 +377,18 @@ void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 void rpcrdma_enc_list_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_err_vers(struct rpcrdma_enc *enc, u32 xid, u32 vers,
 			  u32 credits, u32 low, u32 high);
-void rpcrdma_enc_err_chunk(struct rpcrdma_enc *enc, u32 xid, u32 vers,
-			   u32 credits);
+void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
+		       enum rpcrdma_errcode errcode);
 void rpcrdma_enc_chunk_result(struct rpcrdma_enc *enc,
 			      const struct rpcrdma_chunk *chunk, u64 written);
 
 /*
  * Order of the calls for a header with chunk lists:
  *
- *	fixed { read_segment }* list_end
+ *	begin { read_segment }* list_end
  *	      { write_chunk { segment }* }* list_end
  *	      ( reply_chunk { segment }* | list_end )
+ *	      [ inv_handle ] end
  */
 
 #endif /* RPCRDMA_WIRE_H */

@@ -36,6 +36,7 @@ static void draw_shape(struct draw *draw, struct rpcrdma_call_shape *s)
 	s->reply_pages = draw_size(draw);
 	s->reply_ddp = flags & 2;
 	s->no_ddp = flags & 4;
+	s->option = flags & 8;
 	s->inline_send = draw_size(draw);
 	s->inline_recv = draw_size(draw);
 	s->pullup_max = draw_size(draw);
@@ -50,11 +51,17 @@ static wide ref_segments(const struct rpcrdma_call_shape *s, wide bytes)
 	return s->mr_bytes ? (bytes + s->mr_bytes - 1) / s->mr_bytes : 1;
 }
 
+/* Header octets of a Call that offers nothing */
+static u32 ref_empty(const struct rpcrdma_call_shape *s)
+{
+	return s->option ? 44 : 28;
+}
+
 /* Header octets of a Call that offers what is planned */
 static wide ref_header(const struct rpcrdma_call_shape *s,
 		       const struct rpcrdma_call_plan *plan)
 {
-	wide bytes = plan->reply_chunk_bytes, pages = 0, len = RPCRDMA_HDR_MIN;
+	wide bytes = plan->reply_chunk_bytes, pages = 0, len = ref_empty(s);
 
 	if (plan->write_list)
 		len += 8 + 16 * ref_segments(s, s->reply_pages);
@@ -98,11 +105,11 @@ static void check_call(const struct rpcrdma_call_shape *s)
 	switch (plan.mode) {
 	case RPCRDMA_CALL_INLINE:
 		PROPERTY(!s->pages || s->page_count <= s->page_sges);
-		PROPERTY(total + RPCRDMA_HDR_MIN <= s->inline_send);
+		PROPERTY(total + ref_empty(s) <= s->inline_send);
 		break;
 	case RPCRDMA_CALL_PULLUP:
 		PROPERTY(s->pages);
-		PROPERTY(total + RPCRDMA_HDR_MIN <= s->inline_send);
+		PROPERTY(total + ref_empty(s) <= s->inline_send);
 		break;
 	case RPCRDMA_CALL_READ_CHUNK:
 		PROPERTY(s->call_ddp && !s->no_ddp && s->pages);
@@ -110,7 +117,7 @@ static void check_call(const struct rpcrdma_call_shape *s)
 		PROPERTY(s->head < s->inline_send);
 		break;
 	case RPCRDMA_CALL_POSITION_ZERO:
-		PROPERTY(total + RPCRDMA_HDR_MIN > s->inline_send ||
+		PROPERTY(total + ref_empty(s) > s->inline_send ||
 			 plan.write_list || plan.reply_chunk);
 		break;
 	}
@@ -121,7 +128,7 @@ static void check_call(const struct rpcrdma_call_shape *s)
 		PROPERTY(plan.reply_chunk_bytes <= s->reply_max);
 	else
 		PROPERTY(!plan.reply_chunk_bytes);
-	PROPERTY(((u64)s->reply_max + RPCRDMA_HDR_MIN <= s->inline_recv) ==
+	PROPERTY(((u64)s->reply_max + ref_empty(s) <= s->inline_recv) ==
 		 (!plan.write_list && !plan.reply_chunk));
 }
 

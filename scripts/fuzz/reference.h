@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A second decoder of Transport Headers, written from RFC 8166 and the table
- * of answers and not from common/wire.c: it takes the whole XDR apart first,
+ * A second decoder of Transport Headers, written from RFC 8166, the draft of
+ * version two and the table of answers and not from common/wire.c: it takes the whole XDR apart first,
  * into arrays, and looks at what that means afterwards. Slow, and shares no
  * code with the first. The wire target wants them to agree.
  */
@@ -20,6 +20,8 @@ struct ref_segment {
 
 struct ref_header {
 	u32 xid, vers, proc, code;
+	bool option;
+	u32 direction, handle;
 	struct ref_segment reads[REF_MAX], writes[REF_MAX], reply[REF_MAX];
 	u32 n_reads, n_writes, n_chunks, n_reply;
 	bool has_reply;
@@ -166,17 +168,43 @@ static bool ref_message(struct ref_header *h, const struct rpcrdma_limits *lim)
 	u64 zero = ref_octets(h->reads, h->n_reads, 0, 0);
 	bool nomsg = h->proc == 1;
 
+	if (nomsg && h->vers == 2 && h->n_rest)
+		return false;
 	if (!nomsg && h->n_reads && !h->reads[0].position)
 		return false;
 	if (!ref_assemble(h, nomsg ? zero : h->n_rest))
 		return false;
 	if (h->msg_len > lim->max_message || h->msg_len > 0xffffffff)
 		return false;
+	if (h->option && h->direction == 1 && h->n_reads)
+		return false;
 	if (nomsg)
 		return zero ? zero >= 8 : !h->n_reads && h->has_reply;
 	if (h->n_rest < 8 || ref_peek(h, 0) != h->xid)
 		return false;
+	if (h->option && ref_peek(h, 4) != h->direction)
+		return false;
 	return !h->n_reads || ref_peek(h, 4) != 1;
+}
+
+/* An option's data, and in them the lists; the rest is the message */
+static bool ref_option(struct ref_xdr *xdr, struct ref_header *h)
+{
+	u32 type = ref_word(xdr), len = ref_word(xdr);
+	struct ref_xdr info = { xdr->p, len, false };
+
+	if (xdr->bad || len > xdr->left)
+		return false;
+	if (type != 0x494e5600 && type != 0x494e5601)
+		return false;
+	h->option = true;
+	h->proc = type & 1;
+	h->direction = ref_word(&info);
+	h->handle = ref_word(&info);
+	ref_lists(&info, h);
+	xdr->p += len;
+	xdr->left -= len;
+	return !info.bad && !info.left && h->direction <= 1;
 }
 
 static bool ref_error(struct ref_xdr *xdr, struct ref_header *h, bool spoken)
@@ -187,7 +215,9 @@ static bool ref_error(struct ref_xdr *xdr, struct ref_header *h, bool spoken)
 		ref_word(xdr);
 		return !xdr->bad;
 	}
-	return h->code == 2 && spoken && !xdr->bad;
+	if (!spoken || xdr->bad)
+		return false;
+	return h->code == 2 || (h->code == 3 && h->vers == 2);
 }
 
 /* Is this header acceptable? What it says goes to @h. */
@@ -201,18 +231,27 @@ static bool ref_accepts(struct ref_header *h, const u8 *data, size_t size,
 	h->n_writes = 0;
 	h->n_chunks = 0;
 	h->n_reply = 0;
+	h->option = false;
 	h->xid = ref_word(&xdr);
 	h->vers = ref_word(&xdr);
 	ref_word(&xdr);
 	h->proc = ref_word(&xdr);
 	if (xdr.bad)
 		return false;
-	spoken = h->vers == 1 && lim->vers_min <= 1 && lim->vers_max >= 1;
+	spoken = (h->vers == 1 || h->vers == 2) && lim->vers_min <= h->vers &&
+		 lim->vers_max >= h->vers;
 	if (h->proc == 4)
 		return ref_error(&xdr, h, spoken);
-	if (!spoken || h->proc > 1)
+	if (!spoken)
 		return false;
-	ref_lists(&xdr, h);
+	if (h->vers == 2 && h->proc == 5) {
+		if (!ref_option(&xdr, h))
+			return false;
+	} else if (h->proc > 1) {
+		return false;
+	} else {
+		ref_lists(&xdr, h);
+	}
 	if (xdr.bad || !ref_within(h, lim))
 		return false;
 	h->rest = xdr.p;

@@ -10,7 +10,8 @@
 
 #include "wire_fixed_cases.h"
 #include "wire_chunk_cases.h"
-#include "answers_cases.h"
+#include "wire_v2_cases.h"
+#include "answers_v2_cases.h"
 #include "plan_cases.h"
 
 static unsigned int seeds;
@@ -49,6 +50,11 @@ static void write_frames(const char *dir)
 		write_frame(dir, chunk_cases[i].frame, chunk_cases[i].len);
 	for (i = 0; i < ARRAY_SIZE(answer_cases); i++)
 		write_frame(dir, answer_cases[i].frame, answer_cases[i].len);
+	for (i = 0; i < ARRAY_SIZE(v2_cases); i++)
+		write_frame(dir, v2_cases[i].frame, v2_cases[i].len);
+	for (i = 0; i < ARRAY_SIZE(answer_v2_cases); i++)
+		write_frame(dir, answer_v2_cases[i].frame,
+			    answer_v2_cases[i].len);
 	for (i = 0; i < ARRAY_SIZE(tile_cases); i++)
 		write_frame(dir, tile_cases[i].frame, tile_cases[i].len);
 }

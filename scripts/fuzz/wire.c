@@ -17,6 +17,12 @@ static const struct rpcrdma_limits wide = {
 	.max_message = MAX_MESSAGE,
 };
 
+static const struct rpcrdma_limits both = {
+	.vers_min = RPCRDMA_V1, .vers_max = RPCRDMA_V2,
+	.max_read_segs = 512, .max_write_segs = 512, .max_write_chunks = 64,
+	.max_message = MAX_MESSAGE,
+};
+
 static const struct rpcrdma_limits endless = {
 	.vers_min = 0, .vers_max = U32_MAX,
 	.max_read_segs = U32_MAX, .max_write_segs = U32_MAX,
@@ -127,6 +133,29 @@ static void check_rewrite(const struct rpcrdma_hdr *hdr)
 	free(copy);
 }
 
+static bool offers(const struct rpcrdma_hdr *hdr, u32 handle)
+{
+	const u8 *end = hdr->buf + hdr->body, *p;
+	u32 word = cpu_to_be32(handle);
+
+	for (p = hdr->buf + hdr->reads; p < end; p += 4)
+		if (!memcmp(p, &word, sizeof(word)))
+			return true;
+	return false;
+}
+
+/* What is invalidated is the Call's own, and with the option what it named */
+static void check_handle(const struct rpcrdma_hdr *hdr)
+{
+	u32 handle = rpcrdma_hdr_inv_handle(hdr, true);
+
+	PROPERTY(!handle || offers(hdr, handle));
+	if (hdr->vers == RPCRDMA_V2)
+		PROPERTY(!handle || (hdr->option && handle == hdr->inv_handle));
+	else
+		PROPERTY(!rpcrdma_hdr_inv_handle(hdr, false));
+}
+
 static void check_accepted(const struct rpcrdma_hdr *hdr,
 			   const struct rpcrdma_limits *lim)
 {
@@ -134,8 +163,11 @@ static void check_accepted(const struct rpcrdma_hdr *hdr,
 	if (hdr->proc == RPCRDMA_ERROR)
 		return;
 	PROPERTY(hdr->proc == RPCRDMA_MSG || hdr->proc == RPCRDMA_NOMSG);
-	PROPERTY(hdr->vers == RPCRDMA_V1);
-	PROPERTY(hdr->body >= RPCRDMA_HDR_MIN && hdr->body <= hdr->len);
+	PROPERTY(hdr->vers == RPCRDMA_V1 || hdr->vers == RPCRDMA_V2);
+	PROPERTY(hdr->vers >= lim->vers_min && hdr->vers <= lim->vers_max);
+	PROPERTY(!hdr->option || hdr->vers == RPCRDMA_V2);
+	PROPERTY(hdr->body >= RPCRDMA_HDR_MIN +
+			      (hdr->option ? RPCRDMA_INV_LEN : 0) && hdr->body <= hdr->len);
 	PROPERTY(hdr->body_len <= hdr->len - hdr->body);
 	PROPERTY(hdr->msg_len <= lim->max_message);
 	PROPERTY(hdr->read_segs <= lim->max_read_segs);
@@ -145,7 +177,7 @@ static void check_accepted(const struct rpcrdma_hdr *hdr,
 	PROPERTY(rpcrdma_hdr_has_message(hdr) || hdr->reply);
 	check_tiling(hdr);
 	check_rewrite(hdr);
-	rpcrdma_hdr_inv_handle(hdr);
+	check_handle(hdr);
 }
 
 static void check_reference(const struct rpcrdma_hdr *hdr, bool accepted,
@@ -157,12 +189,33 @@ static void check_reference(const struct rpcrdma_hdr *hdr, bool accepted,
 	if (!accepted || hdr->proc == RPCRDMA_ERROR)
 		return;
 	PROPERTY(hdr->xid == ref.xid && hdr->vers == ref.vers);
+	PROPERTY(hdr->proc == ref.proc && hdr->option == ref.option);
+	if (ref.option)
+		PROPERTY(hdr->direction == ref.direction &&
+			 hdr->inv_handle == ref.handle);
 	PROPERTY(hdr->read_segs == ref.n_reads);
 	PROPERTY(hdr->write_chunks == ref.n_chunks);
 	PROPERTY(hdr->write_segs == ref.n_writes);
 	PROPERTY(hdr->reply_segs == ref.n_reply);
 	PROPERTY(hdr->buf + hdr->body == ref.rest);
 	PROPERTY(hdr->msg_len == ref.msg_len);
+}
+
+/* Each version has errors of its own */
+static void check_version(const struct rpcrdma_hdr *hdr,
+			  enum rpcrdma_answer answer)
+{
+	switch (answer) {
+	case RPCRDMA_DO_ERR_CHUNK:
+		PROPERTY(hdr->vers == RPCRDMA_V1);
+		break;
+	case RPCRDMA_DO_BAD_HEADER:
+	case RPCRDMA_DO_INVAL_OPTION:
+		PROPERTY(hdr->vers == RPCRDMA_V2);
+		break;
+	default:
+		break;
+	}
 }
 
 /* Whatever comes: who never answers does not, and no Call is made up */
@@ -174,12 +227,15 @@ static void check_answers(const struct rpcrdma_hdr *hdr,
 
 	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_REQUESTER, false);
 	PROPERTY(answer != RPCRDMA_DO_ERR_VERS && answer != RPCRDMA_DO_CLOSE);
-	PROPERTY(answer != RPCRDMA_DO_ERR_CHUNK ||
+	check_version(hdr, answer);
+	PROPERTY((answer != RPCRDMA_DO_ERR_CHUNK &&
+		  answer != RPCRDMA_DO_BAD_HEADER) ||
 		 direction == RPCRDMA_DIR_CALL || hdr->pz_bytes);
 	PROPERTY(answer != RPCRDMA_DO_CALL || direction == RPCRDMA_DIR_CALL);
 	PROPERTY(answer != RPCRDMA_DO_REPLY || !hdr->fault);
 	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER, false);
 	PROPERTY(answer != RPCRDMA_DO_CLOSE);
+	check_version(hdr, answer);
 	PROPERTY(answer != RPCRDMA_DO_CALL || (!hdr->fault && hdr->msg_len));
 	if (hdr->proc == RPCRDMA_ERROR || direction == RPCRDMA_DIR_REPLY)
 		PROPERTY(answer == RPCRDMA_DO_REPLY ||
@@ -203,7 +259,8 @@ static void check_frame(const u8 *data, u32 size,
 	}
 	PROPERTY(hdr.fault != RPCRDMA_FAULT_NONE);
 	if (disposition != RPCRDMA_DROP) {
-		PROPERTY(size >= RPCRDMA_HDR_MIN);
+		PROPERTY(size >= (hdr.vers == RPCRDMA_V2 ? RPCRDMA_FIXED_LEN :
+							   RPCRDMA_HDR_MIN));
 		PROPERTY(hdr.proc != RPCRDMA_ERROR);
 	}
 }
@@ -213,6 +270,7 @@ static void check_frame(const u8 *data, u32 size,
 
 /* A header as drawn from the input */
 struct recipe {
+	struct rpcrdma_form form;
 	u32 xid;
 	u32 credits;
 	u32 base;
@@ -267,6 +325,10 @@ static void draw_recipe(struct draw *draw, struct recipe *r, bool nomsg)
 	u32 i, j;
 
 	memset(r, 0, sizeof(*r));
+	r->form.vers = RPCRDMA_V1 + draw_u8(draw) % 2;
+	r->form.option = r->form.vers == RPCRDMA_V2 && draw_u8(draw) & 1;
+	if (r->form.option)
+		r->form.inv_handle = draw_u32(draw);
 	r->xid = draw_u32(draw);
 	r->credits = draw_u32(draw);
 	r->base = RPC_LEAST + draw_u8(draw);
@@ -287,8 +349,8 @@ static void encode_recipe(struct rpcrdma_enc *enc, const struct recipe *r,
 {
 	u32 i, j;
 
-	rpcrdma_enc_fixed(enc, r->xid, RPCRDMA_V1, r->credits,
-			  nomsg ? RPCRDMA_NOMSG : RPCRDMA_MSG);
+	rpcrdma_enc_begin(enc, r->xid, r->credits,
+			  nomsg ? RPCRDMA_NOMSG : RPCRDMA_MSG, &r->form);
 	for (i = 0; i < r->read_segs; i++)
 		rpcrdma_enc_read_segment(enc, r->position[i], &r->read[i]);
 	rpcrdma_enc_list_end(enc);
@@ -298,13 +360,13 @@ static void encode_recipe(struct rpcrdma_enc *enc, const struct recipe *r,
 			rpcrdma_enc_segment(enc, &r->write[i][j]);
 	}
 	rpcrdma_enc_list_end(enc);
-	if (!r->reply_segs) {
+	if (r->reply_segs)
+		rpcrdma_enc_reply_chunk(enc, r->reply_segs);
+	else
 		rpcrdma_enc_list_end(enc);
-		return;
-	}
-	rpcrdma_enc_reply_chunk(enc, r->reply_segs);
 	for (i = 0; i < r->reply_segs; i++)
 		rpcrdma_enc_segment(enc, &r->reply[i]);
+	rpcrdma_enc_end(enc);
 }
 
 static bool same_segment(const struct rpcrdma_segment *a,
@@ -336,6 +398,8 @@ static void compare_recipe(const struct rpcrdma_hdr *hdr,
 	u32 i;
 
 	PROPERTY(hdr->xid == r->xid && hdr->credits == r->credits);
+	PROPERTY(hdr->vers == r->form.vers && hdr->option == r->form.option);
+	PROPERTY(hdr->inv_handle == r->form.inv_handle);
 	rpcrdma_read_iter_init(&reads, hdr);
 	for (i = 0; i < r->read_segs; i++) {
 		PROPERTY(rpcrdma_read_iter_next(&reads));
@@ -374,14 +438,15 @@ static void check_recipe(const u8 *data, size_t size)
 		memcpy(buf + enc.len, &xid, sizeof(xid));
 		enc.len += r.base;
 	}
-	PROPERTY(rpcrdma_decode(&hdr, buf, enc.len, &wide) == RPCRDMA_ACCEPT);
+	PROPERTY(rpcrdma_decode(&hdr, buf, enc.len, &both) == RPCRDMA_ACCEPT);
 	compare_recipe(&hdr, &r);
-	check_accepted(&hdr, &wide);
+	check_accepted(&hdr, &both);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	check_frame(data, size, &wide);
+	check_frame(data, size, &both);
 	check_frame(data, size, &endless);
 	check_frame(data, size, &narrow);
 	check_recipe(data, size);

@@ -316,7 +316,7 @@ static void send_error(struct call *call, enum error_kind kind, uint32_t xid)
 		rpcrdma_enc_err_vers(&enc, xid, RPCRDMA_V1, credits_of(call), 2, 3);
 		break;
 	default:
-		rpcrdma_enc_err_chunk(&enc, xid, RPCRDMA_V1, credits_of(call));
+		rpcrdma_enc_error(&enc, xid, RPCRDMA_V1, credits_of(call), RPCRDMA_ERR_CHUNK);
 		break;
 	}
 	len = enc.len;

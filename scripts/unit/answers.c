@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Prints the table of answers as it stands in Documentation/architecture.rst.
+ * Prints the table of answers, both halves, as it stands in
+ * Documentation/architecture.rst.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "answers_cases.h"
+#include "answers_v2_cases.h"
 
 #define COLUMNS	6
 
@@ -21,12 +23,21 @@ static const char *const answers[__RPCRDMA_ANSWERS] = {
 	[RPCRDMA_DO_DROP]	= "drop",
 	[RPCRDMA_DO_ERR_VERS]	= "ERR_VERS",
 	[RPCRDMA_DO_ERR_CHUNK]	= "ERR_CHUNK",
+	[RPCRDMA_DO_BAD_HEADER]	= "BAD_HEADER",
+	[RPCRDMA_DO_INVAL_OPTION] = "INVAL_OPTION",
 	[RPCRDMA_DO_CLOSE]	= "close",
 };
 
 static const char *const procs[] = {
 	"RDMA_MSG", "RDMA_NOMSG", "RDMA_MSGP", "RDMA_DONE", "RDMA_ERROR",
+	"RDMA_OPTIONAL",
 };
+
+/* What @vers has; the other numbers have no name */
+static u32 procs_of(u32 vers)
+{
+	return ARRAY_SIZE(procs) - (vers == RPCRDMA_V2 ? 0 : 1);
+}
 
 struct line {
 	char cell[COLUMNS][128];
@@ -43,7 +54,7 @@ static void fill_line(struct line *l, const struct answer_case *c)
 		 c->frame[1]);
 	if (c->len < RPCRDMA_FIXED_LEN)
 		strcpy(l->cell[1], "any");
-	else if (proc < ARRAY_SIZE(procs))
+	else if (proc < procs_of(c->frame[1]))
 		strcpy(l->cell[1], procs[proc]);
 	else
 		snprintf(l->cell[1], sizeof(l->cell[1]), "%u", proc);
@@ -74,26 +85,36 @@ static void print_line(const struct line *l, const int *width)
 	printf("%s\n", l->cell[i]);
 }
 
-int main(void)
+static void print_table(const struct answer_case *cases, u32 count)
 {
-	static struct line lines[ARRAY_SIZE(answer_cases)], title;
+	static struct line lines[256], title;
 	int width[COLUMNS] = { 0 };
 	u32 i, n;
 
+	if (count > ARRAY_SIZE(lines))
+		abort();
 	for (n = 0; n < COLUMNS; n++) {
 		strcpy(title.cell[n], titles[n]);
 		width[n] = strlen(titles[n]);
 	}
-	for (i = 0; i < ARRAY_SIZE(lines); i++) {
-		fill_line(&lines[i], &answer_cases[i]);
+	for (i = 0; i < count; i++) {
+		fill_line(&lines[i], &cases[i]);
 		for (n = 0; n < COLUMNS; n++)
 			width[n] = max(width[n], (int)strlen(lines[i].cell[n]));
 	}
 	print_rule(width);
 	print_line(&title, width);
 	print_rule(width);
-	for (i = 0; i < ARRAY_SIZE(lines); i++)
+	for (i = 0; i < count; i++)
 		print_line(&lines[i], width);
 	print_rule(width);
+}
+
+int main(void)
+{
+	print_table(answer_cases, ARRAY_SIZE(answer_cases));
+	printf("\nWhere version two is spoken as well, the rows of version 2 above do not hold,\n"
+	       "and these do:\n\n");
+	print_table(answer_v2_cases, ARRAY_SIZE(answer_v2_cases));
 	return 0;
 }

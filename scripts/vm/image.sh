@@ -33,7 +33,7 @@ GUEST_MODULES=(
 )
 
 # What peers read and write Transport Headers with, if they do
-PEER_PURE=("$SCRIPTS"/../common/{wire,wire_enc,cm_private}.c "$SCRIPTS"/../include/rpcrdma/{wire,wire_os,cm_private}.h)
+PEER_PURE=("$SCRIPTS"/../common/{wire,wire_view,wire_enc,cm_private}.c "$SCRIPTS"/../include/rpcrdma/{wire,wire_get,wire_os,cm_private}.h)
 
 guest_which() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
 
@@ -138,7 +138,7 @@ image_peers() {
 		sources=("$SCRIPTS/peer/$name"*.c)
 		[ -e "${sources[0]}" ] || continue
 		gcc -O2 -Wall -Wextra -I "$SCRIPTS/../include" -o "$out" "${sources[@]}" "$SCRIPTS"/peer/verbs*.c \
-			"${PEER_PURE[@]:0:3}" -lrdmacm -libverbs ||
+			"${PEER_PURE[@]:0:4}" -lrdmacm -libverbs ||
 			die "cannot build $name"
 		image_add_libraries "$root" "$out"
 	done

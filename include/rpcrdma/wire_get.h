@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Words and segments as the wire has them: for the decoder, and for the
+ * iterators over what it has checked.
+ */
+#ifndef RPCRDMA_WIRE_GET_H
+#define RPCRDMA_WIRE_GET_H
+
+#include "wire.h"
+
+/* msg_type of an RPC message, RFC 5531, section 9 */
+#define AT_RPC_TYPE	4U
+/* XID and type: Linux 6.1's server takes both without a look at the length */
+#define RPC_MIN_LEN	(AT_RPC_TYPE + RPCRDMA_WORD)
+#define RPC_TYPE_CALL	0U
+#define RPC_TYPE_REPLY	1U
+
+static inline u32 get_u32(const u8 *p)
+{
+	__be32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32_to_cpu(v);
+}
+
+static inline void get_segment(const u8 *p, struct rpcrdma_segment *seg)
+{
+	__be64 offset;
+
+	memcpy(&offset, p + 8, sizeof(offset));
+	seg->handle = get_u32(p);
+	seg->length = get_u32(p + 4);
+	seg->offset = be64_to_cpu(offset);
+}
+
+#endif /* RPCRDMA_WIRE_GET_H */
