@@ -244,6 +244,8 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	ep->last_error = attr->last_error;
 	ep->local.send_size = attr->inline_send;
 	ep->local.recv_size = attr->inline_recv;
+	ep->max_version = attr->max_version;
+	ep->version = RPCRDMA_V1;
 	ep->number = atomic_inc_return(&rpcrdma_ep_numbers);
 	strscpy(ep->dev_name, "no device", sizeof(ep->dev_name));
 	strscpy(ep->local_name, "-", sizeof(ep->local_name));

@@ -89,7 +89,7 @@ static void rpcrdma_show_ep(struct seq_file *seq, struct rpcrdma_ep *ep)
 		   ep->number, ep->ops->side, rpcrdma_ep_state_name(ep->state),
 		   ep->local_name, ep->peer_name, ep->dev_name);
 	seq_printf(seq, " version=%u private_data=%s inline_send=%u inline_recv=%u remote_inv=%s",
-		   RPCRDMA_V1, ep->peer.present ? "yes" : "no",
+		   READ_ONCE(ep->version), ep->peer.present ? "yes" : "no",
 		   ep->prop.inline_send, ep->prop.inline_recv,
 		   ep->prop.remote_inv ? "yes" : "no");
 	seq_printf(seq, " credits=%u bc_credits=%u sq_depth=%u rq_depth=%u send_sge=%u mr_pages=%u",

@@ -232,6 +232,16 @@ static void cm_combine(struct kunit *test)
 	}
 }
 
+/* Version two can count on 4096 octets, version one on what was agreed */
+static void cm_threshold(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, rpcrdma_threshold(1024, 1), 1024U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_threshold(8192, 1), 8192U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_threshold(1024, 2), 4096U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_threshold(4096, 2), 4096U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_threshold(5120, 2), 5120U);
+}
+
 static struct kunit_case cm_private_cases[] = {
 	KUNIT_CASE(cm_encode),
 	KUNIT_CASE(cm_encode_room),
@@ -239,6 +249,7 @@ static struct kunit_case cm_private_cases[] = {
 	KUNIT_CASE(cm_decode_null),
 	KUNIT_CASE(cm_round_trip),
 	KUNIT_CASE(cm_combine),
+	KUNIT_CASE(cm_threshold),
 	{}
 };
 

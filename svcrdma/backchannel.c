@@ -15,7 +15,6 @@
 #include <linux/sunrpc/sched.h>
 #include <linux/sunrpc/xprt.h>
 
-#include "rpcrdma/answer.h"
 #include "svc_rdma.h"
 
 static const struct rpc_timeout bc_timeout = {
@@ -126,20 +125,25 @@ static void bc_buf_free(struct rpc_task *task)
 
 static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 {
+	/* What the client speaks: its Calls settle that */
+	const struct rpcrdma_form form = {
+		.vers = READ_ONCE(conn->ep->version),
+	};
 	const struct xdr_buf *buf = &rqst->rq_snd_buf;
 	struct svc_rdma_send *send;
 	struct rpcrdma_enc *enc;
 
-	send = svc_rdma_send_get(conn, rpc_task_gfp_mask());
+	send = svc_rdma_send_get(conn, form.vers, rpc_task_gfp_mask());
 	if (!send)
 		return -ENOBUFS;
 	enc = &send->enc;
-	rpcrdma_enc_fixed(enc,
+	rpcrdma_enc_begin(enc,
 			  be32_to_cpu(rqst->rq_xid), /* byteswap: xid */
-			  RPCRDMA_V1, rqst->rq_xprt->max_reqs, RPCRDMA_MSG);
+			  rqst->rq_xprt->max_reqs, RPCRDMA_MSG, &form);
 	rpcrdma_enc_list_end(enc);
 	rpcrdma_enc_list_end(enc);
 	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_end(enc);
 	if (enc->overflow || buf->len > enc->max - enc->len) {
 		svc_rdma_send_put(send);
 		return -EMSGSIZE;
@@ -271,7 +275,9 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 	xprt->ops = &bc_ops;
 	xprt->prot = XPRT_TRANSPORT_BC_RDMA;
 	xprt->timeout = &bc_timeout;
-	xprt->max_payload = conn->ep->prop.inline_send - RPCRDMA_HDR_MIN;
+	xprt->max_payload =
+		rpcrdma_ep_inline_send(conn->ep, conn->ep->max_version) -
+		RPCRDMA_HDR_MIN;
 	xprt_set_bound(xprt);
 	xprt_set_connected(xprt);
 

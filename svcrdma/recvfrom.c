@@ -11,7 +11,6 @@
 #include <linux/highmem.h>
 #include <linux/sunrpc/xdr.h>
 
-#include "rpcrdma/answer.h"
 #include "rpcrdma/plan.h"
 #include "svc_rdma.h"
 
@@ -294,13 +293,13 @@ static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 }
 
 static void refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-		   bool vers, const char *why)
+		   enum rpcrdma_answer answer, const char *why)
 {
 	int rc;
 
 	conn->ep->count.bad_headers++;
 	rpcrdma_ep_warn(conn->ep, "message refused: %s", why);
-	rc = svc_rdma_send_error(conn, recv, vers);
+	rc = svc_rdma_send_error(conn, recv, answer);
 	if (rc == -ENOMEM)
 		rpcrdma_ep_fail_reason(conn->ep, rc,
 				       "an error could not be sent");
@@ -321,7 +320,8 @@ static int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 			break;
 		call->recv = NULL;
 		svc_rdma_call_put(call);
-		refuse(conn, recv, false, "no memory for it in one piece");
+		refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK,
+		       "no memory for it in one piece");
 		return 0;
 	case RPCRDMA_LAYOUT_PAGES:
 		arg_in_pages(rqstp, hdr->msg_len);
@@ -383,7 +383,8 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 		return 0;
 	if (rc == -EMSGSIZE || rc == -EAGAIN) {
 		call->recv = NULL;
-		refuse(conn, recv, false, "more to read than a call may have");
+		refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK,
+		       "more to read than a call may have");
 	} else if (rc != -ENOTCONN) {
 		rpcrdma_ep_fail_reason(conn->ep, rc,
 				       "RDMA Reads could not be started");
@@ -414,8 +415,9 @@ static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 		return process_call(conn, rqstp, recv);
 	case RPCRDMA_DO_ERR_VERS:
 	case RPCRDMA_DO_ERR_CHUNK:
-		refuse(conn, recv, answer == RPCRDMA_DO_ERR_VERS,
-		       why_refused(hdr));
+	case RPCRDMA_DO_BAD_HEADER:
+	case RPCRDMA_DO_INVAL_OPTION:
+		refuse(conn, recv, answer, why_refused(hdr));
 		return 0;
 	case RPCRDMA_DO_REPLY:
 		svc_rdma_bc_reply(conn, recv);

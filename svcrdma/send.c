@@ -27,7 +27,9 @@ static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 		return NULL;
 	send->conn = conn;
 	svc_rdma_rwset_init(&send->writes, DMA_TO_DEVICE);
-	if (rpcrdma_dmabuf_alloc(&send->buf, ep->prop.inline_send,
+	if (rpcrdma_dmabuf_alloc(&send->buf,
+				 rpcrdma_threshold(ep->prop.inline_send,
+						   ep->max_version),
 				 DMA_TO_DEVICE, gfp))
 		goto out_free;
 	if (rpcrdma_dmabuf_map(ep, &send->buf))
@@ -54,6 +56,7 @@ static unsigned int sends_max(const struct rpcrdma_ep *ep)
 /**
  * svc_rdma_send_get - begin a message
  * @conn: connection
+ * @vers: version of the protocol that it will have
  * @gfp: how to allocate, should there be no idle context
  *
  * Context: process, within svc_rdma_enter(); sleeps as @gfp says.
@@ -61,7 +64,8 @@ static unsigned int sends_max(const struct rpcrdma_ep *ep)
  * Return: a context with an empty header, or NULL: memory is short, or the
  * peer does not take what is sent.
  */
-struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, gfp_t gfp)
+struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
+					gfp_t gfp)
 {
 	struct svc_rdma_send *send;
 	bool may_alloc;
@@ -84,7 +88,7 @@ struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, gfp_t gfp)
 		}
 	}
 	if (send)
-		svc_rdma_send_reset(send);
+		svc_rdma_send_reset(send, vers);
 	return send;
 }
 
@@ -106,13 +110,15 @@ static void send_release(struct svc_rdma_send *send)
 /**
  * svc_rdma_send_reset - start the message over
  * @send: context that was not posted
+ * @vers: version of the protocol that it will have
  *
  * Context: process, within svc_rdma_enter().
  */
-void svc_rdma_send_reset(struct svc_rdma_send *send)
+void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers)
 {
 	send_release(send);
-	rpcrdma_enc_init(&send->enc, send->buf.data, send->buf.size);
+	rpcrdma_enc_init(&send->enc, send->buf.data,
+			 rpcrdma_ep_inline_send(send->conn->ep, vers));
 }
 
 /**
@@ -259,14 +265,14 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
  * svc_rdma_send_error - refuse a message (RFC 8166, section 4.5)
  * @conn: connection
  * @recv: message; given back
- * @vers: ERR_VERS, else ERR_CHUNK
+ * @answer: one that is an RDMA_ERROR
  *
  * Context: process, may sleep; within svc_rdma_enter().
  *
  * Return: 0, -ENOMEM, or -ENOTCONN.
  */
 int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-			bool vers)
+			enum rpcrdma_answer answer)
 {
 	u32 credits = conn->ep->sizes.credits;
 	u32 version = recv->hdr.vers;
@@ -274,16 +280,16 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 	u32 xid = recv->hdr.xid;
 
 	rpcrdma_recv_put(recv);
-	send = svc_rdma_send_get(conn, GFP_KERNEL);
+	send = svc_rdma_send_get(conn, version, GFP_KERNEL);
 	if (!send)
 		return -ENOMEM;
-	if (vers)
+	if (answer == RPCRDMA_DO_ERR_VERS)
 		rpcrdma_enc_err_vers(&send->enc, xid, version, credits,
 				     conn->limits.vers_min,
 				     conn->limits.vers_max);
 	else
 		rpcrdma_enc_error(&send->enc, xid, version, credits,
-				  RPCRDMA_ERR_CHUNK);
+				  rpcrdma_answer_errcode(answer));
 	return svc_rdma_send_post(send, 0);
 }
 

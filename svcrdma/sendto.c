@@ -190,11 +190,13 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 	struct rpcrdma_recv *recv = reply->call->recv;
 	struct rpcrdma_enc *enc = &reply->send->enc;
 	struct rpcrdma_chunk chunk;
+	struct rpcrdma_form form;
 	unsigned int i;
 
-	rpcrdma_enc_init(enc, reply->send->buf.data, reply->send->buf.size);
-	rpcrdma_enc_fixed(enc, recv->hdr.xid, recv->hdr.vers,
-			  reply->send->conn->ep->sizes.credits, proc);
+	svc_rdma_send_reset(reply->send, recv->hdr.vers);
+	rpcrdma_form_of_reply(&form, &recv->hdr);
+	rpcrdma_enc_begin(enc, recv->hdr.xid,
+			  reply->send->conn->ep->sizes.credits, proc, &form);
 	rpcrdma_enc_list_end(enc);
 	for (i = 0; i < reply->nr_results; i++)
 		rpcrdma_enc_chunk_result(enc, &reply->result[i].chunk,
@@ -205,6 +207,7 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 					 reply->rest : 0);
 	else
 		rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_end(enc);
 }
 
 static int write_range(struct svc_rdma_reply *reply,
@@ -281,7 +284,6 @@ static int put_inline(struct svc_rdma_reply *reply)
 					       reply->range[i].length);
 		if (rc != -E2BIG)
 			return rc;
-		svc_rdma_send_reset(send);
 		encode_header(reply, RPCRDMA_MSG);
 	}
 	for (i = 0; i < reply->nr_ranges; i++)
@@ -359,7 +361,7 @@ static int refuse(struct svc_rdma_reply *reply)
 	rpcrdma_ep_warn(send->conn->ep,
 			"a reply of %u octets fits neither inline nor the chunks offered",
 			reply->buf->len);
-	svc_rdma_send_reset(send);
+	svc_rdma_send_reset(send, hdr->vers);
 	rpcrdma_enc_error(&send->enc, hdr->xid, hdr->vers,
 			  send->conn->ep->sizes.credits, RPCRDMA_ERR_CHUNK);
 	svc_rdma_call_put_recv(reply->call);
@@ -372,10 +374,11 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 		.call	= rqstp->rq_xprt_ctxt,
 		.buf	= &rqstp->rq_res,
 	};
+	u32 vers = reply.call->recv->hdr.vers;
 	u32 inv_handle;
 	int rc;
 
-	reply.send = svc_rdma_send_get(conn, GFP_KERNEL);
+	reply.send = svc_rdma_send_get(conn, vers, GFP_KERNEL);
 	if (!reply.send)
 		return -ENOMEM;
 	rc = pair_results(&reply, may_reduce(rqstp));
@@ -395,7 +398,11 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 					    conn->ep->prop.remote_inv);
 	/* The Receive is posted before the client can know of the Reply */
 	svc_rdma_call_put_recv(reply.call);
-	return svc_rdma_send_post(reply.send, inv_handle);
+	rc = svc_rdma_send_post(reply.send, inv_handle);
+	/* From its first Reply on the version is settled */
+	if (READ_ONCE(conn->ep->version) != vers)
+		WRITE_ONCE(conn->ep->version, vers);
+	return rc;
 }
 
 /**

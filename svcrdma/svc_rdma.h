@@ -14,6 +14,7 @@
 #include <linux/sunrpc/svc_xprt.h>
 #include <linux/sunrpc/xprt.h>
 
+#include "rpcrdma/answer.h"
 #include "rpcrdma/endpoint.h"
 
 struct svc_rdma_rw;
@@ -237,6 +238,7 @@ struct svc_rdma_send {
 extern unsigned int svc_rdma_max_requests;
 extern unsigned int svc_rdma_max_req_size;
 extern unsigned int svc_rdma_max_outbound_reads;
+extern unsigned int svc_rdma_max_version;
 extern struct percpu_counter svc_rdma_stat_read;
 extern struct percpu_counter svc_rdma_stat_recv;
 extern struct percpu_counter svc_rdma_stat_write;
@@ -275,9 +277,10 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 void svc_rdma_calls_free(struct svc_rdma_conn *conn);
 
 /* send.c */
-struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, gfp_t gfp);
+struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
+					gfp_t gfp);
 void svc_rdma_send_put(struct svc_rdma_send *send);
-void svc_rdma_send_reset(struct svc_rdma_send *send);
+void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers);
 void svc_rdma_send_copy(struct svc_rdma_send *send, const struct xdr_buf *buf,
 			u32 offset, u32 len);
 int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
@@ -286,7 +289,7 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 			     struct svc_rqst *rqstp, unsigned int skip);
 int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle);
 int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-			bool vers);
+			enum rpcrdma_answer answer);
 int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_sends_free(struct svc_rdma_conn *conn);
 

@@ -14,6 +14,8 @@ unsigned int svc_rdma_max_requests = 64;
 unsigned int svc_rdma_max_req_size = 4096;
 /* RDMA Reads in flight per connection, where the devices allow it */
 unsigned int svc_rdma_max_outbound_reads = 16;
+/* Highest version of the protocol: Calls are answered in theirs. For new ones */
+unsigned int svc_rdma_max_version = RPCRDMA_V2;
 
 static unsigned int min_requests = 4;
 static unsigned int max_requests = 16384;
@@ -21,6 +23,8 @@ static unsigned int min_req_size = 4096;
 static unsigned int max_req_size = 65536;
 static unsigned int min_reads = 1;
 static unsigned int max_reads = 255;
+static unsigned int min_version = RPCRDMA_V1;
+static unsigned int max_version = RPCRDMA_V2;
 
 /* RDMA Read contexts, messages received, RDMA Write contexts, full queues */
 struct percpu_counter svc_rdma_stat_read;
@@ -86,6 +90,7 @@ static struct ctl_table sysctl_table[] = {
 		min_req_size, max_req_size),
 	TUNABLE("max_outbound_read_requests", svc_rdma_max_outbound_reads,
 		min_reads, max_reads),
+	TUNABLE("max_version", svc_rdma_max_version, min_version, max_version),
 	COUNTER("rdma_stat_read", svc_rdma_stat_read),
 	COUNTER("rdma_stat_recv", svc_rdma_stat_recv),
 	COUNTER("rdma_stat_write", svc_rdma_stat_write),

@@ -173,7 +173,7 @@ static void conn_set_addresses(struct svc_rdma_conn *conn,
 static void conn_set_limits(struct svc_rdma_conn *conn)
 {
 	conn->limits.vers_min = RPCRDMA_V1;
-	conn->limits.vers_max = RPCRDMA_V1;
+	conn->limits.vers_max = READ_ONCE(svc_rdma_max_version);
 	conn->limits.max_read_segs = SVC_RDMA_MAX_SEGMENTS;
 	conn->limits.max_write_segs = SVC_RDMA_MAX_SEGMENTS;
 	conn->limits.max_write_chunks = SVC_RDMA_MAX_PAYLOADS;
@@ -220,6 +220,7 @@ static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
 		},
 		.inline_send	= inline_size,
 		.inline_recv	= inline_size,
+		.max_version	= conn->limits.vers_max,
 		.send_poll	= IB_POLL_WORKQUEUE,
 		.recv_poll	= IB_POLL_WORKQUEUE,
 	};

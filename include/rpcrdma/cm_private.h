@@ -5,7 +5,7 @@
 #ifndef RPCRDMA_CM_PRIVATE_H
 #define RPCRDMA_CM_PRIVATE_H
 
-#include "wire_os.h"
+#include "wire.h"
 
 #define RPCRDMA_CMP_MAGIC	0xf6ab0e18U
 #define RPCRDMA_CMP_VERSION	1U
@@ -15,6 +15,9 @@
 #define RPCRDMA_INLINE_UNIT	1024U
 #define RPCRDMA_INLINE_MIN	1024U
 #define RPCRDMA_INLINE_MAX	262144U
+
+/* What version two can count on, draft-cel-nfsv4-rpcrdma-version-two-00, 5.1 */
+#define RPCRDMA_INLINE_V2	4096U
 
 /**
  * struct rpcrdma_cm_private - one side's transport properties
@@ -46,6 +49,7 @@ u32 rpcrdma_cm_private_encode(void *buf, u32 size,
 			      const struct rpcrdma_cm_private *local);
 void rpcrdma_cm_private_decode(struct rpcrdma_cm_private *peer,
 			       const void *buf, u32 len);
+u32 rpcrdma_threshold(u32 agreed, u32 vers);
 void rpcrdma_cm_private_combine(struct rpcrdma_properties *prop,
 				const struct rpcrdma_cm_private *local,
 				const struct rpcrdma_cm_private *peer);

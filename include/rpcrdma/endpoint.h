@@ -95,6 +95,8 @@ struct rpcrdma_ep_ops {
  * @want: queue depths asked for
  * @inline_send: most octets it will send in one Send
  * @inline_recv: most octets it will take in one Receive: size of each buffer
+ * @max_version: highest version of the protocol it may come to speak; buffers
+ *	are large enough for it from the start
  * @send_poll: context of Send completions
  * @recv_poll: context of Receive completions
  * @last_error: how the previous attempt to reach this peer ended; the same
@@ -108,6 +110,7 @@ struct rpcrdma_ep_attr {
 	struct rpcrdma_queue_want want;
 	u32 inline_send;
 	u32 inline_recv;
+	u32 max_version;
 	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
 	int last_error;
@@ -204,7 +207,7 @@ struct rpcrdma_sendq {
  * @cqe: completion entry
  * @wr: the Receive
  * @sge: its only SGE
- * @buf: the memory, size is ep->inline_recv of the attributes
+ * @buf: the memory, of at least inline_recv octets of the attributes
  * @recvq: where it belongs
  * @ep: endpoint of the completion
  * @free: in the free list
@@ -304,6 +307,9 @@ struct rpcrdma_ep_counters {
  * @peer: private data the peer sent, defaulted and clamped
  * @prop: thresholds and remote invalidation as agreed; valid once LIVE
  *	(for a Responder from rpcrdma_ep_adopt() on)
+ * @max_version: see struct rpcrdma_ep_attr
+ * @version: version of the protocol that the connection speaks, as far as that
+ *	is known
  * @device: the IB device, valid from RESOLVING to the end of the teardown
  * @rdev: our own record of that device
  * @id: CM id
@@ -352,6 +358,8 @@ struct rpcrdma_ep {
 	struct rpcrdma_cm_private local;
 	struct rpcrdma_cm_private peer;
 	struct rpcrdma_properties prop;
+	u32 max_version;
+	u32 version;
 
 	struct ib_device *device;
 	struct rpcrdma_device *rdev;
@@ -427,6 +435,23 @@ int rpcrdma_ep_accept(struct rpcrdma_ep *ep);
 static inline bool rpcrdma_ep_live(const struct rpcrdma_ep *ep)
 {
 	return READ_ONCE(ep->state) == RPCRDMA_EP_LIVE;
+}
+
+/**
+ * rpcrdma_ep_inline_send - inline threshold from us to the peer
+ * @ep: endpoint
+ * @vers: version of the message
+ *
+ * Until it is known that the peer speaks a version, version one's holds.
+ *
+ * Context: any, once @prop of @ep is valid.
+ *
+ * Return: octets.
+ */
+static inline u32 rpcrdma_ep_inline_send(const struct rpcrdma_ep *ep, u32 vers)
+{
+	return rpcrdma_threshold(ep->prop.inline_send,
+				 min(vers, READ_ONCE(ep->version)));
 }
 
 /* sendq.c */
