@@ -42,7 +42,7 @@ static const struct rpcrdma_limits frame_limits = {
 	.max_message	= 4096,
 };
 
-static const struct rpcrdma_limits frame_limits_v2 = {
+static const struct rpcrdma_limits frame_limits_v2 __maybe_unused = {
 	.vers_min	= RPCRDMA_V1,
 	.vers_max	= RPCRDMA_V2,
 	.max_read_segs	= 4,
