@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# sec=krb5 and krb5i, with a KDC in the server's guest. Data that the
+# sec=krb5, krb5i and, on 6.12, krb5p, with a KDC in the server's guest. Data that the
 # security layer only signs the header of may be placed directly; data that it
 # touches may not (RFC 8166, section 3.4.1): long Calls travel in a Position-Zero
 # Read chunk, long Replies in a Reply chunk. Wants vm/run -K.
