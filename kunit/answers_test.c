@@ -3,6 +3,7 @@
  * KUnit suite of common/answer.c: the table of answers.
  */
 #include "suites.h"
+#include "frames_v2.h"
 #include "answers_v2_cases.h"
 
 static void answer_case_desc(const struct answer_case *c, char *desc)

@@ -42,15 +42,6 @@ static const struct rpcrdma_limits frame_limits = {
 	.max_message	= 4096,
 };
 
-static const struct rpcrdma_limits frame_limits_v2 __maybe_unused = {
-	.vers_min	= RPCRDMA_V1,
-	.vers_max	= RPCRDMA_V2,
-	.max_read_segs	= 4,
-	.max_write_segs	= 4,
-	.max_write_chunks = 2,
-	.max_message	= 4096,
-};
-
 /*
  * A copy in wire order of exactly @len octets, so that KASAN or ASan sees any
  * look behind it. The test frees it.

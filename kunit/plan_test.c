@@ -3,6 +3,7 @@
  * KUnit suite of common/plan.c.
  */
 #include "suites.h"
+#include "frames_v2.h"
 #include "frames.h"
 #include "plan_call_cases.h"
 #include "plan_cases.h"

@@ -3,6 +3,7 @@
  * KUnit suite of common/wire.c.
  */
 #include "suites.h"
+#include "frames_v2.h"
 #include "rich_frame.h"
 #include "wire_fixed_cases.h"
 #include "wire_chunk_cases.h"
