@@ -141,8 +141,8 @@ static void cmd_compare(const struct stmt *s)
 }
 
 /*
- * wait-change REGION OFFSET OLD: until the other side has written there. A message
- * in its place says why it has not.
+ * wait-change REGION OFFSET OLD [refusals N]: until the other side has written there.
+ * A message in its place says why it has not; N times in a row it will do.
  */
 static void cmd_wait_change(const struct stmt *s)
 {
@@ -150,10 +150,17 @@ static void cmd_wait_change(const struct stmt *s)
 	volatile uint8_t *p = part_of(s, r, number(s, 1), 1);
 	int64_t end = clock_ms() + patience();
 	uint8_t old = number(s, 2);
+	static uint64_t refused;
+	uint64_t refusals = 0;
 	const char *why;
 
+	option(s, "refusals", &refusals);
 	while (*p == old) {
 		why = interrupted(s);
+		if (*p == old && why && refused < refusals) {
+			refused++;
+			return;
+		}
 		if (*p == old && why) {
 			show_first(s);
 			die_at(s->at, "%s does not change: %s", r->name, why);
@@ -162,6 +169,7 @@ static void cmd_wait_change(const struct stmt *s)
 			die_at(s->at, "%s does not change", r->name);
 		usleep(20);
 	}
+	refused = 0;
 }
 
 /* ---- time, repetition ---- */
