@@ -156,7 +156,13 @@ bad_load_restart() {
 
 # ---- a case ------------------------------------------------------------------
 
-bad_lines() { sed -n "s/^$2[[:space:]]\+//p" "$BAD_RULES/$1.rules"; }
+# Without other programs: in an emulated guest each one costs more than a Call
+bad_lines() {
+	local line
+	while IFS= read -r line; do
+		[[ ! $line =~ ^$2[[:space:]]+(.*)$ ]] || printf '%s\n' "${BASH_REMATCH[1]}"
+	done <"$BAD_RULES/$1.rules"
+}
 bad_options() {
 	local more
 	more=$(bad_lines "$1" mount | tr '\n' ,)
@@ -175,7 +181,7 @@ bad_compare() {
 	[ -n "$ok" ] || { echo "$1 is $2, not $3 $4"; return 1; }
 }
 
-bad_key() { printf '%s\n' "$2" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
+bad_key() { [[ ! " $2" =~ [[:space:]]$1=([0-9]+) ]] || echo "${BASH_REMATCH[1]}"; }
 
 # What a case does not mention must be so: everything went through, the client
 # sent no bad header, never more than it was granted, and its device was closed.
@@ -237,6 +243,8 @@ bad_run_load() {
 	load=$(bad_lines "$BAD_CASE" load)
 	limit=$(bad_lines "$BAD_CASE" 'expect within')
 	text=$(bad_lines "$BAD_CASE" 'expect load fails')
+	# It is for 20 cuts
+	[ "$load" != cuts ] || limit=$((limit * ${LOOPS:-20} / 20))
 	bad_bounded "${limit:-25}" "bad_load_${load:-read}"
 	[ -n "$text" ] || return $BAD_STATUS
 	[ $BAD_STATUS != 0 ] || { echo "the load did not fail"; return 1; }
@@ -325,7 +333,7 @@ reload_loop() {
 }
 reload_refused() {
 	mount_nfs vers=3
-	! rmmod rpcrdma || { echo "removed under a mount"; return 1; }
+	fails rmmod rpcrdma
 	lsmod | grep -q '^rpcrdma'
 	iocheck write -l 64k -b 8k -d -t $MNT/refused
 	iocheck verify -l 64k -b 8k -d $MNT/refused
