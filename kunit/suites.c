@@ -8,4 +8,5 @@ kunit_test_suites(&rpcrdma_wire_suite,
 		  &rpcrdma_wire_enc_suite,
 		  &rpcrdma_answers_suite,
 		  &rpcrdma_cm_private_suite,
-		  &rpcrdma_plan_suite);
+		  &rpcrdma_plan_suite,
+		  &rpcrdma_negotiate_suite);

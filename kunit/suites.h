@@ -12,5 +12,6 @@ extern struct kunit_suite rpcrdma_wire_enc_suite;
 extern struct kunit_suite rpcrdma_answers_suite;
 extern struct kunit_suite rpcrdma_cm_private_suite;
 extern struct kunit_suite rpcrdma_plan_suite;
+extern struct kunit_suite rpcrdma_negotiate_suite;
 
 #endif /* RPCRDMA_KUNIT_SUITES_H */
