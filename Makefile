@@ -55,7 +55,7 @@ check:
 	@scripts/check
 
 soak: setup
-	@scripts/soak $(LOOPS)
+	@scripts/soak $(LOOPS) $(WHAT)
 
 demo: setup
 	@scripts/demo
@@ -74,7 +74,7 @@ help:
 #h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
 #h   make check         everything that is tested, about an hour; ends with
 #h                      "N passed, N failed"
-#h   make soak          the same faults in thousands, for hours; LOOPS=
+#h   make soak          the same faults in thousands, for hours; LOOPS= WHAT=
 #h   make vm-shell      a shell in a virtual machine with the module loaded
 #h
 #h Build and install:
