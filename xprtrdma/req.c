@@ -393,6 +393,8 @@ bool rpcrdma_req_on_wire(struct rpcrdma_req *req)
  * Context: process.
  *
  * Return: false when it was not on the wire: never sent, or answered before.
+ * One that still waits for Send Queue slots is not: who claims to answer it
+ * would have the slot used anew while the queue has its chain.
  */
 bool rpcrdma_req_answered(struct rpcrdma_req *req)
 {
@@ -400,8 +402,9 @@ bool rpcrdma_req_answered(struct rpcrdma_req *req)
 	bool found;
 
 	spin_lock(&rx->req_lock);
-	found = !list_empty(&req->wire);
-	list_del_init(&req->wire);
+	found = !list_empty(&req->wire) && !rpcrdma_chain_waits(&req->chain);
+	if (found)
+		list_del_init(&req->wire);
 	spin_unlock(&rx->req_lock);
 	if (found)
 		rpcrdma_req_put(req);
@@ -415,7 +418,8 @@ static struct rpcrdma_req *rpcrdma_wire_take(struct rpcrdma_xprt *rx, u32 xid,
 
 	spin_lock(&rx->req_lock);
 	list_for_each_entry(req, &rx->wire, wire) {
-		if (req->xid != xid || READ_ONCE(req->posting))
+		if (req->xid != xid || READ_ONCE(req->posting) ||
+		    rpcrdma_chain_waits(&req->chain))
 			continue;
 		list_del_init(&req->wire);
 		*abandoned = req->abandoned;

@@ -467,6 +467,19 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
 
 /**
+ * rpcrdma_chain_waits - was a chain given to the Send Queue and not posted yet?
+ * @chain: chain that was given to it
+ *
+ * Context: any. The peer cannot answer one that waits.
+ *
+ * Return: true if so, or if only a part of it was posted.
+ */
+static inline bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
+{
+	return !list_empty_careful(&chain->list);
+}
+
+/**
  * rpcrdma_sendq_max_chain - longest chain that can ever be posted
  * @ep: endpoint
  *
