@@ -46,6 +46,7 @@ static void rpcrdma_ep_free_work(struct work_struct *work)
 {
 	struct rpcrdma_ep *ep = container_of(work, struct rpcrdma_ep, free);
 
+	RPCRDMA_INVARIANT(13, !ep->id && !ep->qp && !ep->pd && !ep->rdev);
 	rpcrdma_recvq_destroy(ep);
 	mutex_destroy(&ep->setup_lock);
 	kfree(ep);
@@ -166,9 +167,11 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	rpcrdma_sendq_sweep(ep);
 	ep->ops->release(ep);
 	rpcrdma_recvq_unmap(ep);
-	WARN_ONCE(atomic_read(&ep->maps) != atomic_read(&ep->unmaps),
-		  "rpcrdma: %s: %d DMA mappings, %d undone\n", ep->ops->side,
-		  atomic_read(&ep->maps), atomic_read(&ep->unmaps));
+	if (RPCRDMA_INVARIANT(10, atomic_read(&ep->maps) ==
+				  atomic_read(&ep->unmaps)))
+		rpcrdma_ep_warn(ep, "%d DMA mappings, %d undone",
+				atomic_read(&ep->maps),
+				atomic_read(&ep->unmaps));
 
 	if (ep->qp)
 		rdma_destroy_qp(ep->id);

@@ -15,6 +15,7 @@ static void rpcrdma_recv_free(struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_recvq *rq = recv->recvq;
 
+	recv->owner = RPCRDMA_RECV_FREE;
 	llist_add(&recv->free, &rq->free);
 	atomic_inc(&rq->nr_free);
 }
@@ -28,12 +29,26 @@ static struct ib_recv_wr *rpcrdma_recvq_take(struct rpcrdma_recvq *rq)
 	int n = 0;
 
 	llist_for_each_entry_safe(recv, next, node, free) {
+		RPCRDMA_INVARIANT(1, recv->owner == RPCRDMA_RECV_FREE);
+		recv->owner = RPCRDMA_RECV_POSTED;
 		recv->wr.next = first;
 		first = &recv->wr;
 		n++;
 	}
 	atomic_sub(n, &rq->nr_free);
 	return first;
+}
+
+/* What the device did not take is free, but will not be posted again */
+static void rpcrdma_recvq_untake(const struct ib_recv_wr *wr)
+{
+	const struct ib_recv_wr *next;
+
+	for (; wr; wr = next) {
+		next = wr->next;
+		rpcrdma_recv_free(container_of(wr->wr_cqe, struct rpcrdma_recv,
+					       cqe));
+	}
 }
 
 /* Context: process or softirq */
@@ -49,11 +64,15 @@ static int rpcrdma_recvq_post(struct rpcrdma_recvq *rq)
 		if (first)
 			rc = ib_post_recv(rq->ep->qp, first, &bad_wr);
 	}
+	if (unlikely(rc)) {
+		rq->open = false;
+		rpcrdma_recvq_untake(bad_wr);
+	}
 	spin_unlock_bh(&rq->lock);
 	if (likely(!rc))
 		return 0;
 
-	/* The connection ends here; the buffers are freed with the array */
+	/* The connection ends here: the drain brings back the others */
 	rpcrdma_ep_fail_reason(rq->ep, rc, "posting a Receive failed");
 	return rc;
 }
@@ -64,11 +83,13 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 		container_of(wc->wr_cqe, struct rpcrdma_recv, cqe);
 	struct rpcrdma_ep *ep = wc->qp->qp_context;
 
+	RPCRDMA_INVARIANT(1, recv->owner == RPCRDMA_RECV_POSTED);
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		rpcrdma_ep_fail_wc(ep, wc);
 		rpcrdma_recv_free(recv);
 		return;
 	}
+	recv->owner = RPCRDMA_RECV_HELD;
 	recv->ep = ep;
 	recv->len = wc->byte_len;
 	recv->invalidated = wc->wc_flags & IB_WC_WITH_INVALIDATE;
@@ -205,8 +226,10 @@ void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep)
 
 	if (!rq)
 		return;
-	for (i = 0; i < rq->count; i++)
+	for (i = 0; i < rq->count; i++) {
+		RPCRDMA_INVARIANT(2, rq->recvs[i].owner <= RPCRDMA_RECV_FREE);
 		rpcrdma_dmabuf_free(&rq->recvs[i].buf);
+	}
 	kvfree(rq->recvs);
 	kfree(rq);
 	ep->recvq = NULL;
@@ -226,6 +249,7 @@ void rpcrdma_recv_put(struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_recvq *rq = recv->recvq;
 
+	RPCRDMA_INVARIANT(1, recv->owner == RPCRDMA_RECV_HELD);
 	rpcrdma_recv_free(recv);
 	if (atomic_read(&rq->nr_free) >= rq->batch)
 		rpcrdma_recvq_post(rq);

@@ -98,7 +98,9 @@ static void rpcrdma_chain_post(struct rpcrdma_ep *ep,
 	int rc;
 
 	sq->posted += chain->slots;
+	RPCRDMA_INVARIANT(3, sq->posted - sq->completed <= sq->depth);
 	chain->seq = sq->posted;
+	chain->busy = chain->done;
 	rpcrdma_chain_signal(sq, chain);
 	rpcrdma_count_wrs(&ep->count, chain->first);
 	ep->count.doorbells++;
@@ -114,6 +116,7 @@ static void rpcrdma_chain_post(struct rpcrdma_ep *ep,
 	 * posted: the sweep tells the owner.
 	 */
 	sq->open = false;
+	chain->busy = true;
 	list_add_tail(&chain->list, &sq->broken);
 	rpcrdma_ep_fail_reason(ep, rc, "posting to the Send Queue failed");
 }
@@ -150,6 +153,16 @@ static void rpcrdma_sendq_complete(struct rpcrdma_ep *ep, u64 seq)
 	spin_unlock_bh(&sq->lock);
 }
 
+/* The chain may be gone on return */
+static void rpcrdma_chain_give_back(struct rpcrdma_chain *chain,
+				    enum ib_wc_status status)
+{
+	RPCRDMA_INVARIANT(4, chain->busy);
+	chain->busy = false;
+	if (chain->done)
+		chain->done(chain, status);
+}
+
 static void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_chain *chain =
@@ -159,7 +172,7 @@ static void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
 	rpcrdma_sendq_complete(ep, chain->seq);
-	chain->done(chain, wc->status);
+	rpcrdma_chain_give_back(chain, wc->status);
 }
 
 static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
@@ -246,14 +259,13 @@ void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep)
 
 	list_for_each_entry_safe(chain, next, &sweep, list) {
 		list_del_init(&chain->list);
-		if (chain->done)
-			chain->done(chain, IB_WC_WR_FLUSH_ERR);
+		rpcrdma_chain_give_back(chain, IB_WC_WR_FLUSH_ERR);
 	}
 }
 
 /**
  * rpcrdma_chain_init - start an empty chain
- * @chain: to be filled in
+ * @chain: to be filled in; zeroes, or one that the Send Queue does not have
  * @done: see struct rpcrdma_chain
  *
  * Context: any.
@@ -262,6 +274,7 @@ void rpcrdma_chain_init(struct rpcrdma_chain *chain,
 			void (*done)(struct rpcrdma_chain *chain,
 				     enum ib_wc_status status))
 {
+	RPCRDMA_INVARIANT(4, !chain->busy);
 	chain->cqe.done = rpcrdma_chain_wc;
 	INIT_LIST_HEAD(&chain->list);
 	chain->ep = NULL;
@@ -329,6 +342,7 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
 		rpcrdma_chain_post(ep, chain);
 	} else {
 		ep->count.sendq_waits++;
+		chain->busy = true;
 		list_add_tail(&chain->list, &sq->waiting);
 	}
 	spin_unlock_bh(&sq->lock);

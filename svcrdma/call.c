@@ -27,11 +27,16 @@ struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn,
 					struct svc_rdma_call, list);
 	if (call)
 		list_del(&call->list);
+	conn->nr_busy_calls++;
 	spin_unlock_bh(&conn->lock);
 	if (!call) {
 		call = kzalloc(sizeof(*call), GFP_KERNEL);
-		if (!call)
+		if (!call) {
+			spin_lock_bh(&conn->lock);
+			conn->nr_busy_calls--;
+			spin_unlock_bh(&conn->lock);
 			return NULL;
+		}
 		call->conn = conn;
 		svc_rdma_rwset_init(&call->reads, DMA_FROM_DEVICE);
 	}
@@ -73,12 +78,13 @@ void svc_rdma_call_put(struct svc_rdma_call *call)
 	call->copy = NULL;
 	spin_lock_bh(&conn->lock);
 	list_add(&call->list, &conn->free_calls);
+	conn->nr_busy_calls--;
 	spin_unlock_bh(&conn->lock);
 }
 
 /**
  * svc_rdma_call_own_pages - pages for RDMA Reads to go to
- * @call: Call
+ * @call: Call; has no pages yet
  * @rqstp: nfsd thread, which gives its own where the pool has too few
  * @nr: how many, fewer than @rqstp has
  *
@@ -93,6 +99,7 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 {
 	unsigned int got;
 
+	RPCRDMA_INVARIANT(9, !call->nr_pages);
 	if (!call->pages) {
 		call->pages = kmalloc_array(RPCSVC_MAXPAGES,
 					    sizeof(*call->pages), GFP_KERNEL);
@@ -118,6 +125,7 @@ void svc_rdma_calls_free(struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_call *call, *next;
 
+	RPCRDMA_INVARIANT(12, !conn->nr_busy_calls);
 	list_for_each_entry_safe(call, next, &conn->free_calls, list) {
 		kfree(call->pages);
 		kfree(call);

@@ -178,8 +178,10 @@ static void exchange_pages(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	unsigned int i, nr = call->nr_pages;
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
+		RPCRDMA_INVARIANT(9, rqstp->rq_pages[i] && call->pages[i]);
 		swap(rqstp->rq_pages[i], call->pages[i]);
+	}
 	call->nr_pages = 0;
 	svc_rdma_pages_put(call->pages, nr);
 	rqstp->rq_respages = &rqstp->rq_pages[nr];

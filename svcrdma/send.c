@@ -189,7 +189,7 @@ int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 
 /**
  * svc_rdma_send_take_pages - keep the Reply's pages until the completion
- * @send: context
+ * @send: context; has no pages yet
  * @rqstp: nfsd thread, which finds none of them afterwards
  * @skip: how many of the first ones it may keep
  *
@@ -204,6 +204,7 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 {
 	struct page **page = rqstp->rq_respages + skip;
 
+	RPCRDMA_INVARIANT(9, !send->nr_pages);
 	if (!send->pages) {
 		send->pages = kmalloc_array(RPCSVC_MAXPAGES,
 					    sizeof(*send->pages), GFP_KERNEL);
@@ -334,5 +335,5 @@ void svc_rdma_sends_free(struct svc_rdma_conn *conn)
 		conn->nr_sends--;
 	}
 	INIT_LIST_HEAD(&conn->free_sends);
-	WARN_ON_ONCE(conn->nr_sends);
+	RPCRDMA_INVARIANT(11, !conn->nr_sends);
 }

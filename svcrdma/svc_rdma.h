@@ -55,6 +55,7 @@ struct svc_rdma_rw;
  * @received: Receives that nobody looked at yet
  * @ready: Calls whose RDMA Reads are complete
  * @free_calls: idle Call contexts
+ * @nr_busy_calls: Call contexts in use
  * @free_sends: idle Send contexts
  * @free_rws: idle RDMA Read and Write contexts, by size class
  * @nr_free_rws: how many of each
@@ -77,6 +78,7 @@ struct svc_rdma_conn {
 	struct list_head received;
 	struct list_head ready;
 	struct list_head free_calls;
+	unsigned int nr_busy_calls;
 	struct list_head free_sends;
 	struct list_head free_rws[2];
 	unsigned int nr_free_rws[2];

@@ -64,6 +64,7 @@ static void ep_release(struct rpcrdma_ep *ep)
 	svc_rdma_drop_received(conn);
 	svc_rdma_sends_free(conn);
 	svc_rdma_rws_free(conn);
+	RPCRDMA_INVARIANT(11, !conn->nr_busy_rws);
 	up_write(&conn->use);
 }
 

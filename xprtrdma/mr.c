@@ -441,6 +441,7 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
 {
 	int mapped, n;
 
+	RPCRDMA_INVARIANT(8, !mr->nents);
 	mr->dir = remote_write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	mr->nents = rpcrdma_mr_fill(mr, cur);
 	mapped = rpcrdma_map_sg(mr->ep, mr->sgl, mr->nents, mr->dir);

@@ -169,7 +169,8 @@ static void rpcrdma_complete(struct rpcrdma_req *req, struct rpcrdma_recv *recv)
 	struct rpc_xprt *xprt = &req->rx->xprt;
 	int len;
 
-	WARN_ON_ONCE(!list_empty(&req->mrs));
+	RPCRDMA_INVARIANT(5, recv->hdr.xid == req->xid);
+	RPCRDMA_INVARIANT(6, list_empty(&req->mrs));
 	len = rpcrdma_place(req, &recv->hdr);
 	rpcrdma_recv_put(recv);
 	if (unlikely(len <= 0)) {

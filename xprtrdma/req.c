@@ -55,6 +55,8 @@ void rpcrdma_req_destroy(struct rpcrdma_req *req)
 {
 	struct rpcrdma_xprt *rx = req->rx;
 
+	RPCRDMA_INVARIANT(15, list_empty(&req->wire) && list_empty(&req->mrs));
+	RPCRDMA_INVARIANT(15, !req->sending);
 	/* The release of the connection may be about to unmap the buffer */
 	mutex_lock(&rx->lock);
 	spin_lock(&rx->req_lock);
@@ -145,7 +147,8 @@ static void rpcrdma_req_release(struct kref *kref)
 	struct rpcrdma_req *req = container_of(kref, struct rpcrdma_req, kref);
 	struct rpcrdma_xprt *rx = req->rx;
 
-	WARN_ON_ONCE(!list_empty(&req->mrs) || !list_empty(&req->wire));
+	RPCRDMA_INVARIANT(6, list_empty(&req->mrs));
+	RPCRDMA_INVARIANT(7, list_empty(&req->wire) && !req->sending);
 	kref_init(&req->kref);
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
 	if (bc_prealloc(&req->rqst)) {

@@ -33,6 +33,16 @@ struct rpcrdma_device;
 struct rpcrdma_ep;
 struct rpcrdma_recv;
 
+/**
+ * RPCRDMA_INVARIANT - assert an invariant of Documentation/lifetimes.rst
+ * @n: its number there
+ * @cond: what holds
+ *
+ * Return: true when it does not, which the log says once for each place.
+ */
+#define RPCRDMA_INVARIANT(n, cond)					\
+	WARN_ONCE(!(cond), "rpcrdma: invariant %d: " #cond "\n", (n))
+
 /* "[fe80::1%eth0]:65535" and its end */
 #define RPCRDMA_ADDRSTRLEN	80
 
@@ -142,6 +152,7 @@ struct rpcrdma_dmabuf {
  * @first: first WR
  * @last: last WR
  * @slots: Send Queue slots, that is, number of WRs
+ * @busy: with the Send Queue: it has a @done that was not called, or waits
  * @seq: where it ends in the Send Queue; private to sendq.c
  * @done: called exactly once for each successful rpcrdma_sendq_post() of a
  *	chain with a @done, with no lock held, in the context of the Send CQ
@@ -158,6 +169,7 @@ struct rpcrdma_chain {
 	struct ib_send_wr *first;
 	struct ib_send_wr *last;
 	u32 slots;
+	bool busy;
 	u64 seq;
 	void (*done)(struct rpcrdma_chain *chain, enum ib_wc_status status);
 };
@@ -203,6 +215,20 @@ struct rpcrdma_sendq {
 };
 
 /**
+ * enum rpcrdma_recv_owner - who may touch a Receive buffer
+ * @RPCRDMA_RECV_NONE: not made, or not mapped
+ * @RPCRDMA_RECV_FREE: in the free list
+ * @RPCRDMA_RECV_POSTED: the device
+ * @RPCRDMA_RECV_HELD: a side
+ */
+enum rpcrdma_recv_owner {
+	RPCRDMA_RECV_NONE,
+	RPCRDMA_RECV_FREE,
+	RPCRDMA_RECV_POSTED,
+	RPCRDMA_RECV_HELD,
+};
+
+/**
  * struct rpcrdma_recv - one Receive buffer
  * @cqe: completion entry
  * @wr: the Receive
@@ -211,6 +237,7 @@ struct rpcrdma_sendq {
  * @recvq: where it belongs
  * @ep: endpoint of the completion
  * @free: in the free list
+ * @owner: who may touch it
  * @list: for its owner's use, between received() and rpcrdma_recv_put()
  * @len: octets received
  * @invalidated: the peer used Send With Invalidate
@@ -225,6 +252,7 @@ struct rpcrdma_recv {
 	struct rpcrdma_recvq *recvq;
 	struct rpcrdma_ep *ep;
 	struct llist_node free;
+	enum rpcrdma_recv_owner owner;
 	struct list_head list;
 	u32 len;
 	bool invalidated;
