@@ -8,6 +8,7 @@
 
 #include <linux/slab.h>
 
+#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 
 /**
@@ -40,7 +41,7 @@ static int rpcrdma_device_add(struct ib_device *device)
 {
 	struct rpcrdma_device *rdev;
 
-	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL);
+	rdev = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*rdev), GFP_KERNEL));
 	if (!rdev)
 		return -ENOMEM;
 	rdev->device = device;
@@ -159,7 +160,8 @@ int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
 	struct ib_pd *pd;
 
 	if (!ep->responder) {
-		pd = ib_alloc_pd(ep->device, 0);
+		pd = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
+				   ib_alloc_pd(ep->device, 0));
 		if (IS_ERR(pd))
 			return PTR_ERR(pd);
 		ep->pd = pd;
@@ -169,7 +171,8 @@ int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
 	mutex_lock(&rpcrdma_devices_lock);
 	pd = rdev->pd;
 	if (!pd)
-		pd = ib_alloc_pd(ep->device, 0);
+		pd = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
+				   ib_alloc_pd(ep->device, 0));
 	if (!IS_ERR(pd)) {
 		rdev->pd = pd;
 		rdev->pd_users++;
@@ -214,7 +217,7 @@ void rpcrdma_device_pd_put(struct rpcrdma_ep *ep)
  */
 int rpcrdma_device_init(void)
 {
-	return ib_register_client(&rpcrdma_ib_client);
+	return RPCRDMA_ALLOC(-ENOMEM, ib_register_client(&rpcrdma_ib_client));
 }
 
 /**

@@ -8,6 +8,7 @@
 
 #include <linux/slab.h>
 
+#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 
 /**
@@ -24,7 +25,7 @@
 int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
 			 enum dma_data_direction dir, gfp_t gfp)
 {
-	buf->data = kmalloc(size, gfp);
+	buf->data = RPCRDMA_ALLOC(NULL, kmalloc(size, gfp));
 	if (!buf->data)
 		return -ENOMEM;
 	buf->size = size;
@@ -61,7 +62,7 @@ int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf)
 {
 	if (buf->ep == ep)
 		return 0;
-	if (WARN_ON_ONCE(buf->ep))
+	if (WARN_ON_ONCE(buf->ep) || RPCRDMA_ALLOC_FAILS())
 		return -EIO;
 	buf->addr = ib_dma_map_single(ep->device, buf->data, buf->size,
 				      buf->dir);
@@ -153,8 +154,11 @@ int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
 		     struct page *page, u32 offset, u32 len,
 		     enum dma_data_direction dir)
 {
-	u64 addr = ib_dma_map_page(ep->device, page, offset, len, dir);
+	u64 addr;
 
+	if (RPCRDMA_ALLOC_FAILS())
+		return -EIO;
+	addr = ib_dma_map_page(ep->device, page, offset, len, dir);
 	if (ib_dma_mapping_error(ep->device, addr))
 		return -EIO;
 	sge->addr = addr;
@@ -193,8 +197,11 @@ void rpcrdma_unmap_page(struct rpcrdma_ep *ep, const struct ib_sge *sge,
 int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 		   unsigned int nents, enum dma_data_direction dir)
 {
-	int mapped = ib_dma_map_sg(ep->device, sgl, nents, dir);
+	int mapped;
 
+	if (RPCRDMA_ALLOC_FAILS())
+		return 0;
+	mapped = ib_dma_map_sg(ep->device, sgl, nents, dir);
 	if (mapped > 0)
 		atomic_inc(&ep->maps);
 	return max(mapped, 0);

@@ -5,6 +5,7 @@
 
 #include <linux/slab.h>
 
+#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
 
@@ -221,7 +222,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 {
 	struct rpcrdma_ep *ep;
 
-	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	ep = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*ep), GFP_KERNEL));
 	if (!ep)
 		return NULL;
 	kref_init(&ep->kref);
@@ -312,7 +313,7 @@ static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
 					     ep->sizes.sq_depth - 1);
 		attr.cap.max_send_wr -= attr.cap.max_rdma_ctxs;
 	}
-	rc = rdma_create_qp(ep->id, ep->pd, &attr);
+	rc = RPCRDMA_ALLOC(-ENOMEM, rdma_create_qp(ep->id, ep->pd, &attr));
 	if (rc)
 		return rc;
 	ep->qp = ep->id->qp;
@@ -326,13 +327,15 @@ static int rpcrdma_ep_create_cqs(struct rpcrdma_ep *ep)
 	/* The responder's QP may get slots for MRs beyond sq_depth, but no
 	 * more than sq_depth of them are ever in use.
 	 */
-	cq = ib_alloc_cq_any(ep->device, ep, ep->sizes.sq_depth,
-			     ep->send_poll);
+	cq = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
+			   ib_alloc_cq_any(ep->device, ep, ep->sizes.sq_depth,
+					   ep->send_poll));
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ep->send_cq = cq;
-	cq = ib_alloc_cq_any(ep->device, ep, ep->sizes.rq_depth,
-			     ep->recv_poll);
+	cq = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
+			   ib_alloc_cq_any(ep->device, ep, ep->sizes.rq_depth,
+					   ep->recv_poll));
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ep->recv_cq = cq;

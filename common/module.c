@@ -5,6 +5,7 @@
 
 #include <linux/module.h>
 
+#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/sides.h"
 
@@ -15,9 +16,10 @@ static int __init rpcrdma_module_init(void)
 {
 	int rc;
 
+	rpcrdma_alloc_init();
 	rc = rpcrdma_state_init();
 	if (rc)
-		return rc;
+		goto out_fault;
 	rc = rpcrdma_status_init();
 	if (rc)
 		goto out_state;
@@ -40,6 +42,8 @@ out_status:
 	rpcrdma_status_exit();
 out_state:
 	rpcrdma_state_exit();
+out_fault:
+	rpcrdma_alloc_exit();
 	return rc;
 }
 
@@ -51,6 +55,7 @@ static void __exit rpcrdma_module_exit(void)
 	rpcrdma_state_exit();
 	rpcrdma_device_exit();
 	rpcrdma_status_exit();
+	rpcrdma_alloc_exit();
 }
 
 module_init(rpcrdma_module_init);

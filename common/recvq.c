@@ -6,6 +6,7 @@
 
 #include <linux/slab.h>
 
+#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
 
@@ -144,7 +145,7 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 	u32 i;
 	int rc;
 
-	rq = kzalloc(sizeof(*rq), GFP_KERNEL);
+	rq = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*rq), GFP_KERNEL));
 	if (!rq)
 		return -ENOMEM;
 	ep->recvq = rq;
@@ -154,7 +155,9 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 			  ep->sizes.bc_credits, 1);
 	init_llist_head(&rq->free);
 	spin_lock_init(&rq->lock);
-	rq->recvs = kvcalloc(ep->sizes.recvs, sizeof(*rq->recvs), GFP_KERNEL);
+	rq->recvs = RPCRDMA_ALLOC(NULL, kvcalloc(ep->sizes.recvs,
+						 sizeof(*rq->recvs),
+						 GFP_KERNEL));
 	if (!rq->recvs)
 		return -ENOMEM;
 	rq->count = ep->sizes.recvs;

@@ -9,6 +9,7 @@
 #include <linux/jiffies.h>
 #include <linux/proc_fs.h>
 
+#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 
 /* Protects both lists; held while a line is shown, so that objects stay */
@@ -141,13 +142,18 @@ static int __net_init rpcrdma_status_net_init(struct net *net)
 {
 	struct proc_dir_entry *dir;
 
-	dir = proc_net_mkdir(net, "rpcrdma", net->proc_net);
+	dir = RPCRDMA_ALLOC(NULL, proc_net_mkdir(net, "rpcrdma",
+						 net->proc_net));
 	if (!dir)
 		return -ENOMEM;
-	if (proc_create_net_single("connections", 0444, dir,
-				   rpcrdma_connections_show, NULL) &&
-	    proc_create_net_single("listeners", 0444, dir,
-				   rpcrdma_listeners_show, NULL))
+	if (RPCRDMA_ALLOC(NULL,
+			  proc_create_net_single("connections", 0444, dir,
+						 rpcrdma_connections_show,
+						 NULL)) &&
+	    RPCRDMA_ALLOC(NULL,
+			  proc_create_net_single("listeners", 0444, dir,
+						 rpcrdma_listeners_show,
+						 NULL)))
 		return 0;
 	remove_proc_subtree("rpcrdma", net->proc_net);
 	return -ENOMEM;
@@ -172,7 +178,8 @@ static struct pernet_operations rpcrdma_status_net_ops = {
  */
 int rpcrdma_status_init(void)
 {
-	return register_pernet_subsys(&rpcrdma_status_net_ops);
+	return RPCRDMA_ALLOC(-ENOMEM,
+			     register_pernet_subsys(&rpcrdma_status_net_ops));
 }
 
 /**

@@ -30,7 +30,7 @@ struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn,
 	conn->nr_busy_calls++;
 	spin_unlock_bh(&conn->lock);
 	if (!call) {
-		call = kzalloc(sizeof(*call), GFP_KERNEL);
+		call = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*call), GFP_KERNEL));
 		if (!call) {
 			spin_lock_bh(&conn->lock);
 			conn->nr_busy_calls--;
@@ -101,8 +101,9 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 
 	RPCRDMA_INVARIANT(9, !call->nr_pages);
 	if (!call->pages) {
-		call->pages = kmalloc_array(RPCSVC_MAXPAGES,
-					    sizeof(*call->pages), GFP_KERNEL);
+		call->pages = RPCRDMA_ALLOC(NULL, kmalloc_array(RPCSVC_MAXPAGES,
+								sizeof(*call->pages),
+								GFP_KERNEL));
 		if (!call->pages)
 			return -ENOMEM;
 	}

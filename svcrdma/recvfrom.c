@@ -269,7 +269,8 @@ static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
 	struct xdr_buf *arg = &rqstp->rq_arg;
 	u32 at, n;
 
-	call->copy = kmalloc(len, GFP_KERNEL | __GFP_NOWARN);
+	call->copy = RPCRDMA_ALLOC(NULL, kmalloc(len, GFP_KERNEL |
+						      __GFP_NOWARN));
 	if (!call->copy)
 		return -ENOMEM;
 	for (at = 0; at < len; at += n) {

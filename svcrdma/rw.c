@@ -102,7 +102,7 @@ static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 	if (rw)
 		return rw;
 
-	rw = kvmalloc(struct_size(rw, sgl, max), GFP_KERNEL);
+	rw = RPCRDMA_ALLOC(NULL, kvmalloc(struct_size(rw, sgl, max), GFP_KERNEL));
 	if (rw) {
 		rw->large = large;
 		return rw;
@@ -231,8 +231,10 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	if (set->slots + rw_estimate(ep->qp, set, rw->nents) >=
 	    rpcrdma_sendq_max_chain(ep))
 		goto out;
-	rc = rdma_rw_ctx_init(&rw->ctx, ep->qp, ep->id->port_num, rw->sgl,
-			      rw->nents, 0, offset, handle, set->dir);
+	rc = RPCRDMA_ALLOC(-ENOMEM,
+			   rdma_rw_ctx_init(&rw->ctx, ep->qp, ep->id->port_num,
+					    rw->sgl, rw->nents, 0, offset,
+					    handle, set->dir));
 	if (rc < 0)
 		goto out;
 	set->slots += rc;

@@ -15,6 +15,7 @@
 #include <linux/sunrpc/xprt.h>
 
 #include "rpcrdma/answer.h"
+#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 
 struct svc_rdma_rw;

@@ -135,7 +135,7 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	struct svc_rdma_conn *conn;
 	int i;
 
-	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	conn = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*conn), GFP_KERNEL));
 	if (!conn)
 		return NULL;
 	svc_xprt_init(listener->xpt_net, class, &conn->xprt,

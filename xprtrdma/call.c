@@ -88,7 +88,8 @@ static int rpcrdma_fill_sparse_pages(struct xdr_buf *rcv)
 
 	for (i = 0; i < count; i++) {
 		if (!pages[i])
-			pages[i] = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
+			pages[i] = RPCRDMA_ALLOC(NULL, alloc_page(GFP_NOWAIT |
+								  __GFP_NOWARN));
 		if (!pages[i])
 			return -ENOBUFS;
 	}

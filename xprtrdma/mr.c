@@ -42,17 +42,21 @@ static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
 
 static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct rpcrdma_mr *mr;
 	int rc = -ENOMEM;
 
+	mr = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*mr), GFP_KERNEL));
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	/* A little more than two pages for 1 MiB: kmalloc would take four */
-	mr->sgl = alloc_pages_exact(rpcrdma_sgl_bytes(ep), GFP_KERNEL);
+	mr->sgl = RPCRDMA_ALLOC(NULL, alloc_pages_exact(rpcrdma_sgl_bytes(ep),
+							GFP_KERNEL));
 	if (!mr->sgl)
 		goto out_mr;
 	sg_init_table(mr->sgl, ep->sizes.mr_pages);
-	mr->mr = ib_alloc_mr(ep->pd, ep->mr_type, ep->sizes.mr_pages);
+	mr->mr = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
+			       ib_alloc_mr(ep->pd, ep->mr_type,
+					   ep->sizes.mr_pages));
 	if (IS_ERR(mr->mr)) {
 		rc = PTR_ERR(mr->mr);
 		goto out_sgl;

@@ -16,6 +16,7 @@
 #include <linux/sunrpc/xdr.h>
 #include <linux/sunrpc/xprt.h>
 
+#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 
 /* Limits and defaults of the sysctls */

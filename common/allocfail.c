@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * For tests: lets one place that may fail for lack of memory fail once.
+ *
+ * A place is called FILE:FUNCTION:LINE. Those that were reached are listed in
+ * debugfs, rpcrdma/sites. The name of one, written to the module's parameter
+ * fail_site, or given when it is loaded, lets it fail the next time it is
+ * reached, and that time only.
+ */
+
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "rpcrdma/alloc.h"
+
+#define RPCRDMA_ALLOC_NAMELEN	128
+
+/* Protects all that follows, and the sites */
+static DEFINE_SPINLOCK(rpcrdma_alloc_lock);
+static LIST_HEAD(rpcrdma_alloc_sites);
+static char rpcrdma_alloc_armed[RPCRDMA_ALLOC_NAMELEN];
+
+static struct dentry *rpcrdma_alloc_dir;
+
+/**
+ * rpcrdma_alloc_fails - a place was reached
+ * @site: place
+ *
+ * Context: any.
+ *
+ * Return: true when it is to fail.
+ */
+bool rpcrdma_alloc_fails(struct rpcrdma_alloc_site *site)
+{
+	char name[RPCRDMA_ALLOC_NAMELEN];
+	unsigned long flags;
+	bool fail;
+
+	snprintf(name, sizeof(name), "%s:%s:%u", site->file, site->func,
+		 site->line);
+	spin_lock_irqsave(&rpcrdma_alloc_lock, flags);
+	if (!site->hits++)
+		list_add_tail(&site->list, &rpcrdma_alloc_sites);
+	fail = !strcmp(name, rpcrdma_alloc_armed);
+	if (fail) {
+		site->failed++;
+		rpcrdma_alloc_armed[0] = '\0';
+	}
+	spin_unlock_irqrestore(&rpcrdma_alloc_lock, flags);
+	return fail;
+}
+
+static int rpcrdma_alloc_set(const char *val, const struct kernel_param *kp)
+{
+	char name[RPCRDMA_ALLOC_NAMELEN];
+
+	if (strscpy(name, val, sizeof(name)) < 0)
+		return -EINVAL;
+	spin_lock_irq(&rpcrdma_alloc_lock);
+	strscpy(rpcrdma_alloc_armed, strim(name), sizeof(rpcrdma_alloc_armed));
+	spin_unlock_irq(&rpcrdma_alloc_lock);
+	return 0;
+}
+
+static int rpcrdma_alloc_get(char *buffer, const struct kernel_param *kp)
+{
+	int len;
+
+	spin_lock_irq(&rpcrdma_alloc_lock);
+	len = sysfs_emit(buffer, "%s\n", rpcrdma_alloc_armed);
+	spin_unlock_irq(&rpcrdma_alloc_lock);
+	return len;
+}
+
+static const struct kernel_param_ops rpcrdma_alloc_ops = {
+	.set	= rpcrdma_alloc_set,
+	.get	= rpcrdma_alloc_get,
+};
+
+module_param_cb(fail_site, &rpcrdma_alloc_ops, NULL, 0600);
+MODULE_PARM_DESC(fail_site, "place of an allocation to fail once");
+
+static int rpcrdma_sites_show(struct seq_file *seq, void *unused)
+{
+	struct rpcrdma_alloc_site *site;
+
+	spin_lock_irq(&rpcrdma_alloc_lock);
+	list_for_each_entry(site, &rpcrdma_alloc_sites, list)
+		seq_printf(seq, "%s:%s:%u hits=%u failed=%u\n", site->file,
+			   site->func, site->line, site->hits, site->failed);
+	spin_unlock_irq(&rpcrdma_alloc_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(rpcrdma_sites);
+
+/**
+ * rpcrdma_alloc_init - show the places
+ *
+ * Context: module init.
+ */
+void rpcrdma_alloc_init(void)
+{
+	rpcrdma_alloc_dir = debugfs_create_dir("rpcrdma", NULL);
+	debugfs_create_file("sites", 0400, rpcrdma_alloc_dir, NULL,
+			    &rpcrdma_sites_fops);
+}
+
+/**
+ * rpcrdma_alloc_exit - undo rpcrdma_alloc_init()
+ *
+ * Context: module init or exit.
+ */
+void rpcrdma_alloc_exit(void)
+{
+	debugfs_remove(rpcrdma_alloc_dir);
+}
