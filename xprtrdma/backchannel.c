@@ -69,8 +69,12 @@ size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt)
 	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
 	u32 threshold = min(READ_ONCE(rx->inline_send),
 			    READ_ONCE(rx->inline_recv));
+	/* In version two the server may use the option */
+	const struct rpcrdma_form form = {
+		.option = READ_ONCE(rx->nego.vers) == RPCRDMA_V2,
+	};
 
-	return min_t(u32, threshold, PAGE_SIZE) - RPCRDMA_HDR_MIN;
+	return min_t(u32, threshold, PAGE_SIZE) - rpcrdma_form_len(&form);
 }
 
 /**
@@ -166,6 +170,7 @@ static void rpcrdma_bc_fill(struct rpcrdma_req *req,
 	struct rpc_rqst *rqst = &req->rqst;
 	struct xdr_buf *rcv = &rqst->rq_rcv_buf;
 
+	rpcrdma_form_of_reply(&req->form, hdr);
 	memcpy(req->rbuf, hdr->buf + hdr->body, hdr->body_len);
 	xdr_buf_init(rcv, req->rbuf, hdr->body_len);
 	rcv->len = hdr->body_len;
@@ -220,15 +225,17 @@ static struct rpcrdma_req *rpcrdma_bc_req_need(struct rpcrdma_xprt *rx,
 }
 
 /**
- * rpcrdma_bc_refuse - answer a callback with ERR_CHUNK
+ * rpcrdma_bc_refuse - answer a callback with an error
  * @rx: transport
  * @recv: message; stays the caller's
+ * @errcode: which
  *
  * RFC 8166, section 4.5.2; RFC 8167, section 5.3.
  *
  * Context: process (workqueue of the Receive CQ).
  */
-void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
+void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
+		       enum rpcrdma_errcode errcode)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 	struct rpcrdma_ep *ep = recv->ep;
@@ -242,7 +249,7 @@ void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 		return;
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
 	rpcrdma_enc_error(&enc, hdr->xid, hdr->vers, ep->sizes.bc_credits,
-			  RPCRDMA_ERR_CHUNK);
+			  errcode);
 	/* RFC 8166, section 4.5.4: the server must not wait for ever */
 	if (rpcrdma_bc_post(ep, req, enc.len) == -ENOBUFS)
 		rpcrdma_ep_fail_reason(ep, -ENOBUFS,
@@ -300,13 +307,15 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	struct rpcrdma_enc enc;
 
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
-	rpcrdma_enc_fixed(&enc,
+	rpcrdma_enc_begin(&enc,
 			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
-			  RPCRDMA_V1, ep->sizes.bc_credits, RPCRDMA_MSG);
+			  ep->sizes.bc_credits, RPCRDMA_MSG, &req->form);
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_list_end(&enc);
-	if (enc.len + snd->len > min(req->hdr.size, ep->prop.inline_send))
+	rpcrdma_enc_end(&enc);
+	if (enc.len + snd->len >
+	    min(req->hdr.size, rpcrdma_ep_inline_send(ep, req->form.vers)))
 		return -EMSGSIZE;
 	if (read_bytes_from_xdr_buf(snd, 0, req->hdr.data + enc.len, snd->len))
 		return -EIO;

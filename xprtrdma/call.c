@@ -15,6 +15,7 @@
  * @req: request
  * @snd: the Call
  * @rcv: where the Reply will be
+ * @prop: thresholds
  * @plan: how they travel
  * @enc: the Transport Header
  */
@@ -24,6 +25,7 @@ struct rpcrdma_call {
 	struct rpcrdma_req *req;
 	const struct xdr_buf *snd;
 	struct xdr_buf *rcv;
+	struct rpcrdma_properties prop;
 	struct rpcrdma_call_plan plan;
 	struct rpcrdma_enc enc;
 };
@@ -67,8 +69,9 @@ static void rpcrdma_call_plan_modes(struct rpcrdma_call *call)
 		.reply_ddp = call->rcv->flags & XDRBUF_READ,
 		.no_ddp = test_bit(RPCAUTH_AUTH_DATATOUCH,
 				   &rqst->rq_cred->cr_auth->au_flags),
-		.inline_send = ep->prop.inline_send,
-		.inline_recv = ep->prop.inline_recv,
+		.option = call->req->form.option,
+		.inline_send = call->prop.inline_send,
+		.inline_recv = call->prop.inline_recv,
 		.pullup_max = XPRT_RDMA_SEND_BUF - XPRT_RDMA_HDR_ROOM,
 		.page_sges = max(rpcrdma_send_sges(ep), 3U) - 3,
 		.mr_bytes = (ep->sizes.mr_pages - 1) << PAGE_SHIFT,
@@ -201,6 +204,22 @@ static int rpcrdma_encode_reply_chunk(struct rpcrdma_call *call)
 	return min(rc, 0);
 }
 
+/*
+ * The handle that costs most to invalidate. Each was registered for this RPC
+ * alone, so that none must stay valid.
+ */
+static u32 rpcrdma_best_handle(const struct rpcrdma_req *req)
+{
+	struct rpcrdma_segment best = { .length = 0 }, seg;
+	struct rpcrdma_mr *mr;
+
+	list_for_each_entry(mr, &req->mrs, list) {
+		rpcrdma_segment_of(mr, &seg);
+		rpcrdma_longer_segment(&best, &seg);
+	}
+	return best.handle;
+}
+
 static int rpcrdma_encode_header(struct rpcrdma_call *call)
 {
 	struct rpcrdma_req *req = call->req;
@@ -208,11 +227,11 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 	int rc;
 
 	rpcrdma_enc_init(&call->enc, req->hdr.data,
-			 min(req->hdr.size, call->ep->prop.inline_send));
-	rpcrdma_enc_fixed(&call->enc,
+			 min(req->hdr.size, call->prop.inline_send));
+	rpcrdma_enc_begin(&call->enc,
 			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
-			  RPCRDMA_V1, call->ep->sizes.credits,
-			  zero ? RPCRDMA_NOMSG : RPCRDMA_MSG);
+			  call->ep->sizes.credits,
+			  zero ? RPCRDMA_NOMSG : RPCRDMA_MSG, &req->form);
 	rc = rpcrdma_encode_read_list(call);
 	if (!rc)
 		rc = rpcrdma_encode_write_list(call);
@@ -220,6 +239,9 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 		rc = rpcrdma_encode_reply_chunk(call);
 	if (rc)
 		return rc;
+	if (rpcrdma_nego_invalidates(&call->rx->nego))
+		rpcrdma_enc_inv_handle(&call->enc, rpcrdma_best_handle(req));
+	rpcrdma_enc_end(&call->enc);
 	call->rx->stats.nomsg_call_count += zero;
 	return call->enc.overflow ? -EMSGSIZE : 0;
 }
@@ -343,7 +365,7 @@ static int rpcrdma_prepare_send(struct rpcrdma_call *call)
 
 	if (call->plan.mode == RPCRDMA_CALL_POSITION_ZERO)
 		body = 0;
-	if (WARN_ON_ONCE(len + body > call->ep->prop.inline_send))
+	if (WARN_ON_ONCE(len + body > call->prop.inline_send))
 		return -EMSGSIZE;
 	if (body && len + body <= req->hdr.size) {
 		rc = rpcrdma_copy_body(call, pages, skip);
@@ -379,7 +401,8 @@ static u32 rpcrdma_pullup_len(const struct rpcrdma_call *call)
 {
 	bool chunks = call->plan.write_list || call->plan.reply_chunk;
 
-	return call->snd->len + (chunks ? XPRT_RDMA_HDR_ROOM : RPCRDMA_HDR_MIN);
+	return call->snd->len + (chunks ? XPRT_RDMA_HDR_ROOM :
+				 rpcrdma_form_len(&call->req->form));
 }
 
 static int rpcrdma_call_prepare(struct rpcrdma_call *call)
@@ -397,6 +420,8 @@ static int rpcrdma_call_prepare(struct rpcrdma_call *call)
 		if (rc)
 			return rc;
 	}
+	rpcrdma_nego_form(&call->rx->nego, &req->form);
+	rpcrdma_nego_thresholds(&call->rx->nego, &call->prop, &call->ep->prop);
 	rpcrdma_call_plan_modes(call);
 	if (call->plan.mode == RPCRDMA_CALL_PULLUP &&
 	    rpcrdma_req_reserve(req, rpcrdma_pullup_len(call),
@@ -428,8 +453,10 @@ static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 		rpcrdma_build_chain(&call);
 		req->rqst.rq_xtime = ktime_get();
 		rc = rpcrdma_req_post(ep, req);
-		if (likely(!rc))
+		if (likely(!rc)) {
+			rpcrdma_version_sent(rx);
 			return 0;
+		}
 	}
 	rpcrdma_unmap_sges(ep, req);
 	if (rc == -EAGAIN)

@@ -11,6 +11,20 @@
 
 #include "xprt_rdma.h"
 
+/*
+ * No limits but the message's own: a Call with chunks must be told from a
+ * Reply, and how many octets a Reply may have in its own chunks is compared
+ * with what was offered.
+ */
+static const struct rpcrdma_limits rpcrdma_client_limits = {
+	.vers_min		= RPCRDMA_V1,
+	.vers_max		= RPCRDMA_V1,
+	.max_read_segs		= U32_MAX,
+	.max_write_segs		= U32_MAX,
+	.max_write_chunks	= U32_MAX,
+	.max_message		= U32_MAX,
+};
+
 /* Between attempts to connect: doubles from the first to the second */
 #define RECONNECT_MIN	(5 * HZ)
 
@@ -55,6 +69,9 @@ static void rpcrdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 		   rx->granted, rx->abandoned, rx->pool.count,
 		   rx->stats.local_inv_needed, rx->stats.bad_reply_count,
 		   rx->stats.bcall_count);
+	seq_printf(seq, " inv_option=%s v1_server=%s",
+		   rpcrdma_nego_invalidates(&rx->nego) ? "yes" : "no",
+		   rx->nego.v1_known ? "yes" : "no");
 }
 
 static const struct rpcrdma_ep_ops rpcrdma_client_ops = {
@@ -85,6 +102,7 @@ static struct rpcrdma_ep *rpcrdma_client_ep_create(struct rpcrdma_xprt *rx)
 					  RPCRDMA_INLINE_UNIT),
 		.inline_recv = round_down(READ_ONCE(xprt_rdma_inline_read),
 					  RPCRDMA_INLINE_UNIT),
+		.max_version = READ_ONCE(xprt_rdma_max_version),
 		/* Plain spinlocks of sunrpc's are taken: never in softirq */
 		.send_poll = IB_POLL_WORKQUEUE,
 		.recv_poll = IB_POLL_WORKQUEUE,
@@ -120,6 +138,7 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 	rpcrdma_ep_put(ep);
 	/* Nothing is on the wire: nobody keeps a credit */
 	rpcrdma_credits_reset(rx);
+	rpcrdma_version_end(rx);
 }
 
 static int rpcrdma_connect(struct rpcrdma_xprt *rx)
@@ -133,13 +152,14 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 		return -ENOMEM;
 	rpcrdma_set_ep(rx, ep);
 	rpcrdma_credits_reset(rx);
+	rx->limits.vers_max = ep->max_version;
 	rc = rpcrdma_ep_connect(ep, NULL, (struct sockaddr *)&rx->xprt.addr);
 	if (rc) {
 		rpcrdma_disconnect(rx);
+		rpcrdma_version_refused(rx, rc);
 		return rc;
 	}
-	WRITE_ONCE(rx->inline_send, ep->prop.inline_send);
-	WRITE_ONCE(rx->inline_recv, ep->prop.inline_recv);
+	rpcrdma_version_begin(rx, ep);
 	return 0;
 }
 
@@ -221,6 +241,8 @@ void rpcrdma_connect_init(struct rpcrdma_xprt *rx)
 {
 	mutex_init(&rx->lock);
 	INIT_DELAYED_WORK(&rx->connect_worker, rpcrdma_connect_worker);
+	rpcrdma_version_init(rx);
+	rx->limits = rpcrdma_client_limits;
 	rx->inline_send = RPCRDMA_INLINE_MIN;
 	rx->inline_recv = RPCRDMA_INLINE_MIN;
 	rx->granted = 1;

@@ -19,20 +19,6 @@
 /* An RPC that ends in an error must be asleep: how often to look, in ms */
 #define FAIL_TRIES	1000
 
-/*
- * No limits but the message's own: a Call with chunks must be told from a
- * Reply, and how many octets a Reply may have in its own chunks is compared
- * with what was offered.
- */
-static const struct rpcrdma_limits rpcrdma_client_limits = {
-	.vers_min		= RPCRDMA_V1,
-	.vers_max		= RPCRDMA_V1,
-	.max_read_segs		= U32_MAX,
-	.max_write_segs		= U32_MAX,
-	.max_write_chunks	= U32_MAX,
-	.max_message		= U32_MAX,
-};
-
 static int rpcrdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
 			   u32 len)
 {
@@ -171,6 +157,10 @@ static void rpcrdma_complete(struct rpcrdma_req *req, struct rpcrdma_recv *recv)
 
 	RPCRDMA_INVARIANT(5, recv->hdr.xid == req->xid);
 	RPCRDMA_INVARIANT(6, list_empty(&req->mrs));
+	if (unlikely(rpcrdma_version_resend(req, &recv->hdr))) {
+		rpcrdma_recv_put(recv);
+		return;
+	}
 	len = rpcrdma_place(req, &recv->hdr);
 	rpcrdma_recv_put(recv);
 	if (unlikely(len <= 0)) {
@@ -297,7 +287,7 @@ static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 
 	/* The server answers: no need to wait before we connect again */
 	rx->xprt.reestablish_timeout = 0;
-	if (credits)
+	if (rpcrdma_version_heard(rx, ep, &recv->hdr) && credits)
 		rpcrdma_credits_update(rx, credits);
 
 	req = rpcrdma_match(rx, recv->hdr.xid);
@@ -307,17 +297,31 @@ static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 		rpcrdma_reply_unmatched(ep, recv);
 }
 
+static const char *rpcrdma_error_name(const struct rpcrdma_hdr *hdr)
+{
+	switch (hdr->errcode) {
+	case RPCRDMA_ERR_VERS:
+		return "version";
+	case RPCRDMA_ERR_INVAL_OPTION:
+		return "option";
+	default:
+		return hdr->vers == RPCRDMA_V1 ? "chunks" : "header";
+	}
+}
+
 static void rpcrdma_warn_about(struct rpcrdma_ep *ep,
 			       const struct rpcrdma_hdr *hdr)
 {
+	const struct rpcrdma_xprt *rx = ep->owner;
+
 	if (hdr->fault) {
 		ep->count.bad_headers++;
 		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s", hdr->xid,
 				rpcrdma_fault_name(hdr->fault));
-	} else if (hdr->proc == RPCRDMA_ERROR) {
+	} else if (hdr->proc == RPCRDMA_ERROR &&
+		   READ_ONCE(rx->nego.state) == RPCRDMA_NEGO_SETTLED) {
 		rpcrdma_ep_warn(ep, "server cannot process XID 0x%08x: %s",
-				hdr->xid, hdr->errcode == RPCRDMA_ERR_VERS ?
-				"version" : "chunks");
+				hdr->xid, rpcrdma_error_name(hdr));
 	}
 }
 
@@ -332,22 +336,30 @@ static void rpcrdma_warn_about(struct rpcrdma_ep *ep,
  */
 void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
+	struct rpcrdma_xprt *rx = ep->owner;
 	enum rpcrdma_disposition disposition;
+	enum rpcrdma_answer answer;
 
 	disposition = rpcrdma_decode(&recv->hdr, recv->buf.data, recv->len,
-				     &rpcrdma_client_limits);
+				     &rx->limits);
 	rpcrdma_warn_about(ep, &recv->hdr);
-	switch (rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_REQUESTER,
-			       recv->invalidated)) {
+	answer = rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_REQUESTER,
+				recv->invalidated);
+	switch (answer) {
+	case RPCRDMA_DO_INVAL_OPTION:
+		rpcrdma_bc_refuse(rx, recv, rpcrdma_answer_errcode(answer));
+		/* It may have been a Reply: see Documentation/version-two.rst */
+		fallthrough;
 	case RPCRDMA_DO_REPLY:
 	case RPCRDMA_DO_FAIL:
 		rpcrdma_reply(ep, recv);
 		return;
 	case RPCRDMA_DO_CALL:
-		rpcrdma_bc_received(ep->owner, recv);
+		rpcrdma_bc_received(rx, recv);
 		break;
 	case RPCRDMA_DO_ERR_CHUNK:
-		rpcrdma_bc_refuse(ep->owner, recv);
+	case RPCRDMA_DO_BAD_HEADER:
+		rpcrdma_bc_refuse(rx, recv, rpcrdma_answer_errcode(answer));
 		break;
 	case RPCRDMA_DO_DROP:
 		break;

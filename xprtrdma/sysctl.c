@@ -10,6 +10,10 @@
 unsigned int xprt_rdma_slots = XPRT_RDMA_SLOTS_DEF;
 unsigned int xprt_rdma_inline_read = XPRT_RDMA_INLINE_DEF;
 unsigned int xprt_rdma_inline_write = XPRT_RDMA_INLINE_DEF;
+/* Version two is an expired draft: nobody speaks it unasked */
+unsigned int xprt_rdma_max_version = RPCRDMA_V1;
+unsigned int xprt_rdma_version_timeout = XPRT_RDMA_VERSION_TIMEOUT;
+unsigned int xprt_rdma_version_memory = XPRT_RDMA_VERSION_MEMORY;
 
 #if IS_ENABLED(CONFIG_SUNRPC_DEBUG)
 
@@ -24,6 +28,10 @@ static unsigned int inline_min = XPRT_RDMA_INLINE_MIN;
 static unsigned int inline_max = XPRT_RDMA_INLINE_MAX;
 static unsigned int memreg_min = MEMREG_MIN;
 static unsigned int memreg_max = MEMREG_MAX;
+static unsigned int version_min = RPCRDMA_V1;
+static unsigned int version_max = RPCRDMA_V2;
+static unsigned int seconds_min = 1;
+static unsigned int seconds_max = 24 * 60 * 60;
 static unsigned int padding_min;
 static unsigned int padding_max = PAGE_SIZE;
 
@@ -61,6 +69,33 @@ static struct ctl_table sysctls[] = {
 		.proc_handler	= proc_dointvec_minmax,
 		.extra1		= &inline_min,
 		.extra2		= &inline_max,
+	},
+	{
+		.procname	= "rdma_max_version",
+		.data		= &xprt_rdma_max_version,
+		.maxlen		= sizeof(xprt_rdma_max_version),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &version_min,
+		.extra2		= &version_max,
+	},
+	{
+		.procname	= "rdma_version_timeout",
+		.data		= &xprt_rdma_version_timeout,
+		.maxlen		= sizeof(xprt_rdma_version_timeout),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &seconds_min,
+		.extra2		= &seconds_max,
+	},
+	{
+		.procname	= "rdma_version_memory",
+		.data		= &xprt_rdma_version_memory,
+		.maxlen		= sizeof(xprt_rdma_version_memory),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &seconds_min,
+		.extra2		= &seconds_max,
 	},
 	{
 		.procname	= "rdma_inline_write_padding",

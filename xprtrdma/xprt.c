@@ -156,6 +156,7 @@ static void xprt_rdma_destroy(struct rpc_xprt *xprt)
 
 	cancel_delayed_work_sync(&rx->connect_worker);
 	rpcrdma_disconnect(rx);
+	cancel_delayed_work_sync(&rx->version_worker);
 	xprt_rdma_free(xprt);
 }
 

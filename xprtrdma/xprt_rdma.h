@@ -18,6 +18,7 @@
 
 #include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
+#include "rpcrdma/negotiate.h"
 
 /* Limits and defaults of the sysctls */
 #define XPRT_RDMA_SLOTS_MIN	4U
@@ -26,6 +27,9 @@
 #define XPRT_RDMA_INLINE_MIN	1024U
 #define XPRT_RDMA_INLINE_DEF	4096U
 #define XPRT_RDMA_INLINE_MAX	65536U
+/* In seconds: for the first answer in version two; for servers without it */
+#define XPRT_RDMA_VERSION_TIMEOUT	10U
+#define XPRT_RDMA_VERSION_MEMORY	600U
 
 /* Largest payload of one RPC; unaligned it touches one page more */
 #define XPRT_RDMA_PAYLOAD	SZ_1M
@@ -115,6 +119,7 @@ struct rpcrdma_mr_pool {
  * @abandoned: on the wire, and no RPC waits for the Reply
  * @posting: rpcrdma_xprt.lock is held and the chain may just be posted
  * @xid: XID of what was sent, host order; valid on the wire
+ * @form: how it was sent; of a callback, how its Reply will be
  * @hdr: Transport Header, and behind it the octets that are copied
  * @sbuf: the Call, as XDR encodes it
  * @sbuf_size: its size
@@ -140,6 +145,7 @@ struct rpcrdma_req {
 	bool abandoned;
 	bool posting;
 	u32 xid;
+	struct rpcrdma_form form;
 
 	struct rpcrdma_dmabuf hdr;
 	void *sbuf;
@@ -213,6 +219,9 @@ struct rpcrdma_xprt_stats {
  * @last_error: how the last attempt to connect ended
  * @inline_send: inline thresholds of the last connection
  * @inline_recv: see @inline_send
+ * @nego: version of the protocol (@lock)
+ * @version_worker: when the first message in a version is not answered
+ * @limits: what the decoder takes on the connection
  * @pool: MRs
  * @fence_wait: who waits for the memory of an abandoned RPC
  * @req_lock: protects what follows; may be taken within transport_lock
@@ -235,6 +244,9 @@ struct rpcrdma_xprt {
 	int last_error;
 	u32 inline_send;
 	u32 inline_recv;
+	struct rpcrdma_nego nego;
+	struct delayed_work version_worker;
+	struct rpcrdma_limits limits;
 
 	struct rpcrdma_mr_pool pool;
 	wait_queue_head_t fence_wait;
@@ -278,6 +290,9 @@ static inline bool rpcrdma_req_sending(const struct rpcrdma_req *req)
 extern unsigned int xprt_rdma_slots;
 extern unsigned int xprt_rdma_inline_read;
 extern unsigned int xprt_rdma_inline_write;
+extern unsigned int xprt_rdma_max_version;
+extern unsigned int xprt_rdma_version_timeout;
+extern unsigned int xprt_rdma_version_memory;
 int xprt_rdma_sysctl_init(void);
 void xprt_rdma_sysctl_exit(void);
 
@@ -290,6 +305,17 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
 void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task);
 void xprt_rdma_close(struct rpc_xprt *xprt);
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt);
+
+/* version.c */
+void rpcrdma_version_init(struct rpcrdma_xprt *rx);
+void rpcrdma_version_begin(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
+void rpcrdma_version_end(struct rpcrdma_xprt *rx);
+void rpcrdma_version_refused(struct rpcrdma_xprt *rx, int err);
+void rpcrdma_version_sent(struct rpcrdma_xprt *rx);
+bool rpcrdma_version_heard(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
+			   const struct rpcrdma_hdr *hdr);
+bool rpcrdma_version_resend(struct rpcrdma_req *req,
+			    const struct rpcrdma_hdr *hdr);
 
 /* credits.c */
 void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits);
@@ -374,7 +400,8 @@ void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst);
 void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs);
 int rpcrdma_bc_send_reply(struct rpc_rqst *rqst);
 void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv);
-void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv);
+void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
+		       enum rpcrdma_errcode errcode);
 #else
 static inline void rpcrdma_bc_received(struct rpcrdma_xprt *rx,
 				       struct rpcrdma_recv *recv)
@@ -382,7 +409,8 @@ static inline void rpcrdma_bc_received(struct rpcrdma_xprt *rx,
 }
 
 static inline void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx,
-				     struct rpcrdma_recv *recv)
+				     struct rpcrdma_recv *recv,
+				     enum rpcrdma_errcode errcode)
 {
 }
 #endif

@@ -1,0 +1,179 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Version two of the protocol: what a client asks for, what becomes of it with
+# servers of both versions, and how long that is remembered. Each suite leaves the
+# client at version one. How often version two was refused counts the host, in the
+# capture.
+
+VERSION=/proc/sys/sunrpc/rdma_max_version
+
+# client_field KEY, server_field KEY: of live connections; not the first keys
+side_field() {
+	sed -n "s/.*side=$1 state=live.* $2=\([^ ]*\).*/\1/p" /proc/net/rpcrdma/connections | sort -u | tr '\n' ' ' | sed 's/ $//'
+}
+client_field() { side_field client "$1"; }
+server_field() { side_field server "$1"; }
+client_is() { [ "$(client_field "$1")" = "$2" ]; }
+
+version_mount() {
+	mount_nfs "$1"
+	mountpoint -q $MNT
+}
+
+# What is expected of the connection: version, option
+version_is() {
+	cat /proc/net/rpcrdma/connections
+	[ "$(client_field version)" = "$1" ]
+	[ "$(client_field inv_option)" = "$2" ]
+}
+version_of_server() { [ "$(on_server "server_field version")" = "$1" ]; }
+
+# The connection that there is was the only one
+version_one_connection() {
+	echo "connects: $(connects)"
+	[ "$(connects)" = 1 ]
+}
+
+# More than one megabyte each way, so that there are chunks of all kinds
+version_io() {
+	local before after
+	before=$(connection_sum remote_invs)
+	matrix_io
+	after=$(connection_sum remote_invs)
+	echo "remote invalidations: $before, then $after"
+	[ $((after - before)) -ge "$1" ]
+}
+
+version_limits() {
+	echo 0 >$VERSION 2>/dev/null && return 1
+	echo 3 >$VERSION 2>/dev/null && return 1
+	[ "$(cat $VERSION)" = 1 ]
+}
+
+# Nobody asks for version two unasked; who does gets it from our server
+suite_v2() {
+	local v
+	check "rdma_max_version is 1 and takes 1 and 2 alone" version_limits
+	check "mount unasked" version_mount vers=3
+	check "version one unasked" version_is 1 no
+	check "umount unasked" umount_nfs
+	echo 2 >$VERSION
+	for v in 3 4.0 4.1 4.2; do
+		check "mount v2 vers=$v" version_mount "vers=$v"
+		mountpoint -q $MNT || continue
+		check "version two on the client vers=$v" version_is 2 yes
+		check "version two on the server vers=$v" version_of_server 2
+		check "one connection vers=$v" version_one_connection
+		check "verified I/O v2 vers=$v" version_io 4
+		check "umount v2 vers=$v" umount_nfs
+	done
+	echo 1 >$VERSION
+}
+
+# Small thresholds bind version one; version two has 4096 octets all the same
+suite_v2_thresholds() {
+	echo 2 >$VERSION
+	echo 1024 >/proc/sys/sunrpc/rdma_max_inline_read
+	echo 1024 >/proc/sys/sunrpc/rdma_max_inline_write
+	check "mount v2 thresholds" version_mount vers=3
+	check "version two thresholds" version_is 2 yes
+	check "small READs go inline" version_inline
+	check "umount v2 thresholds" umount_nfs
+	echo 4096 >/proc/sys/sunrpc/rdma_max_inline_read
+	echo 4096 >/proc/sys/sunrpc/rdma_max_inline_write
+	echo 1 >$VERSION
+}
+
+# READs of 2048 octets: no chunk, so that no memory is registered for them
+version_inline() {
+	local before
+	iocheck write -l 64k -b 2k -d $MNT/small
+	before=$(connection_sum reg_mrs)
+	iocheck read -l 64k -b 2k -d $MNT/small
+	echo "REG_MRs: $before, then $(connection_sum reg_mrs)"
+	[ "$(connection_sum reg_mrs)" = "$before" ]
+	rm $MNT/small
+}
+
+suite_v2_callback() {
+	echo 2 >$VERSION
+	suite_callback
+	echo 1 >$VERSION
+}
+
+# The connection is given up and made anew
+version_reconnect() {
+	local before
+	before=$(connects)
+	cut_by_sysfs
+	wait_for 60 touch $MNT/again
+	wait_for 60 reconnected "$before"
+}
+
+# A server of version one refuses once, on the first connection of a transport,
+# whatever its module. Version one goes on there, and is remembered for a time.
+version_refused() {
+	echo 2 >$VERSION
+	check "mount refused $1" version_mount vers=3
+	check "version one after the refusal $1" version_is 1 no
+	check "the server is remembered $1" client_is v1_server yes
+	check "one connection after the refusal $1" version_one_connection
+	check "verified I/O after the refusal $1" matrix_io
+	check "another connection $1" version_reconnect
+	check "version one again $1" version_is 1 no
+	# Two seconds are shorter than the way to the next connection
+	echo 1 >/proc/sys/sunrpc/rdma_version_memory
+	sleep 2
+	check "a connection after the memory's end $1" version_reconnect
+	check "version one once more $1" version_is 1 no
+	echo 600 >/proc/sys/sunrpc/rdma_version_memory
+	check "umount refused $1" umount_nfs
+	echo 1 >$VERSION
+}
+
+# For the host, which counts two refusals: of the first connection and the third
+suite_v2_stock() { version_refused stock; }
+
+suite_v2_max1() {
+	on_server "echo 1 >/proc/sys/sunrpc/svc_rdma/max_version" >/dev/null
+	version_refused "max_version 1"
+	on_server "echo 2 >/proc/sys/sunrpc/svc_rdma/max_version" >/dev/null
+}
+
+# The first message of a connection is received, and not answered in time: the
+# server's disk stands still. The next connection is of version one.
+version_silence() {
+	local job
+	echo 1 >/proc/sys/vm/drop_caches
+	trap 'on_server abandon_resume >/dev/null' EXIT
+	cut_by_sysfs
+	wait_for 60 none_live
+	on_server abandon_stall >/dev/null
+	cat $MNT/big >/dev/null &
+	job=$!
+	wait_for 60 client_is v1_server yes
+	wait_for 60 client_is version 1
+	on_server abandon_resume >/dev/null
+	trap - EXIT
+	wait_job $job
+}
+
+# Without a GETATTR when a file is opened, the READ is the first message
+version_mount_slow() { EXPORT=$SLOW mount_nfs "vers=3,actimeo=600,nocto"; }
+version_read_slow() { [ "$(cat $MNT/big | wc -c)" = 1048576 ]; }
+
+suite_v2_silent() {
+	on_server abandon_disk >/dev/null
+	on_server "dd if=/dev/urandom of=$SLOW/big bs=64k count=16 && chmod 666 $SLOW/big" >/dev/null
+	echo 2 >$VERSION
+	echo 2 >/proc/sys/sunrpc/rdma_version_timeout
+	check "mount silent" version_mount_slow
+	check "content before the silence" version_read_slow
+	check "version two before the silence" version_is 2 yes
+	check "silence is version one" version_silence
+	check "umount silent" umount_nfs
+	echo 10 >/proc/sys/sunrpc/rdma_version_timeout
+	echo 1 >$VERSION
+	on_server abandon_undisk >/dev/null
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The version of the protocol on a transport: common/negotiate.c decides, and
+ * here are its clock, its timer, and what follows from its decisions.
+ */
+#include "xprt_rdma.h"
+
+static u64 rpcrdma_now(void)
+{
+	return ktime_to_ms(ktime_get());
+}
+
+static u64 rpcrdma_patience(void)
+{
+	return (u64)READ_ONCE(xprt_rdma_version_timeout) * MSEC_PER_SEC;
+}
+
+/* Without an answer to the first message there is nothing else to wait for */
+static void rpcrdma_version_worker(struct work_struct *work)
+{
+	struct rpcrdma_xprt *rx =
+		container_of(work, struct rpcrdma_xprt, version_worker.work);
+
+	mutex_lock(&rx->lock);
+	if (rx->ep && rpcrdma_nego_expired(&rx->nego, rpcrdma_now(),
+					   rpcrdma_patience()))
+		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
+				       "no answer to a message of version two: version one is next");
+	mutex_unlock(&rx->lock);
+}
+
+/**
+ * rpcrdma_version_init - a new transport
+ * @rx: transport
+ *
+ * Context: any.
+ */
+void rpcrdma_version_init(struct rpcrdma_xprt *rx)
+{
+	rpcrdma_nego_init(&rx->nego);
+	INIT_DELAYED_WORK(&rx->version_worker, rpcrdma_version_worker);
+}
+
+/* Called with rx->lock: what the status and the reverse direction look at */
+static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
+				  struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_properties prop;
+
+	if (rx->nego.state == RPCRDMA_NEGO_SETTLED)
+		WRITE_ONCE(ep->version, rx->nego.vers);
+	rpcrdma_nego_thresholds(&rx->nego, &prop, &ep->prop);
+	WRITE_ONCE(rx->inline_send, prop.inline_send);
+	WRITE_ONCE(rx->inline_recv, prop.inline_recv);
+}
+
+/**
+ * rpcrdma_version_begin - a connection was made
+ * @rx: transport, with its send lock held
+ * @ep: its endpoint
+ *
+ * Context: process, may sleep.
+ */
+void rpcrdma_version_begin(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
+{
+	u64 memory = (u64)READ_ONCE(xprt_rdma_version_memory) * MSEC_PER_SEC;
+
+	mutex_lock(&rx->lock);
+	rpcrdma_nego_begin(&rx->nego, ep->max_version, rpcrdma_now(), memory);
+	rpcrdma_version_apply(rx, ep);
+	mutex_unlock(&rx->lock);
+}
+
+/**
+ * rpcrdma_version_end - a connection ended
+ * @rx: transport, with its send lock held; nothing will be received
+ *
+ * Context: process, may sleep.
+ */
+void rpcrdma_version_end(struct rpcrdma_xprt *rx)
+{
+	mutex_lock(&rx->lock);
+	rpcrdma_nego_lost(&rx->nego, rpcrdma_now());
+	mutex_unlock(&rx->lock);
+}
+
+/**
+ * rpcrdma_version_refused - a connection could not be made
+ * @rx: transport, with its send lock held
+ * @err: why
+ *
+ * Context: process, may sleep.
+ */
+void rpcrdma_version_refused(struct rpcrdma_xprt *rx, int err)
+{
+	if (err != -ECONNREFUSED && err != -ETIMEDOUT)
+		return;
+	mutex_lock(&rx->lock);
+	rpcrdma_nego_refused(&rx->nego);
+	mutex_unlock(&rx->lock);
+}
+
+/**
+ * rpcrdma_version_sent - a Call was posted
+ * @rx: transport
+ *
+ * Its answer waits for the lock: see rpcrdma_version_heard().
+ *
+ * Context: process, under rpcrdma_xprt.lock.
+ */
+void rpcrdma_version_sent(struct rpcrdma_xprt *rx)
+{
+	lockdep_assert_held(&rx->lock);
+	if (likely(rx->nego.state != RPCRDMA_NEGO_FIRST))
+		return;
+	rpcrdma_nego_sent(&rx->nego, rpcrdma_now());
+	mod_delayed_work(xprtiod_workqueue, &rx->version_worker,
+			 msecs_to_jiffies(rpcrdma_patience()) + 1);
+}
+
+/**
+ * rpcrdma_version_heard - an answer came
+ * @rx: transport
+ * @ep: its endpoint
+ * @hdr: as rpcrdma_decode() left it
+ *
+ * Context: process, may sleep.
+ *
+ * Return: false if it grants no credits: until the first answer that is no
+ * error there is one (draft-cel-nfsv4-rpcrdma-version-two-00, section 5).
+ */
+bool rpcrdma_version_heard(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
+			   const struct rpcrdma_hdr *hdr)
+{
+	bool grants = true;
+
+	/* What is settled stays so as long as anything is received */
+	if (likely(READ_ONCE(rx->nego.state) == RPCRDMA_NEGO_SETTLED))
+		return true;
+	mutex_lock(&rx->lock);
+	if (rx->nego.state != RPCRDMA_NEGO_SETTLED) {
+		grants = hdr->proc != RPCRDMA_ERROR;
+		rpcrdma_nego_heard(&rx->nego, hdr, rpcrdma_now());
+		rpcrdma_version_apply(rx, ep);
+	}
+	mutex_unlock(&rx->lock);
+	return grants;
+}
+
+/**
+ * rpcrdma_version_resend - send an RPC again if its answer says how
+ * @req: request; off the wire, without MRs, and pinned
+ * @hdr: its answer
+ *
+ * To the RPC layer it looks as if there were a new connection. It would send
+ * every RPC again that is out, but there is no other: one credit is all.
+ *
+ * Context: process.
+ *
+ * Return: true if it will be sent again; it is not pinned any more.
+ */
+bool rpcrdma_version_resend(struct rpcrdma_req *req,
+			    const struct rpcrdma_hdr *hdr)
+{
+	struct rpc_rqst *rqst = &req->rqst;
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	if (likely(!rpcrdma_nego_resend(&req->rx->nego, hdr, &req->form)))
+		return false;
+	spin_lock(&xprt->transport_lock);
+	xprt->connect_cookie++;
+	spin_unlock(&xprt->transport_lock);
+	spin_lock(&xprt->queue_lock);
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+	xprt_wake_pending_tasks(xprt, -EAGAIN);
+	return true;
+}
