@@ -177,3 +177,10 @@ suite_v2_silent() {
 	echo 1 >$VERSION
 	on_server abandon_undisk >/dev/null
 }
+
+# The sizes of data, as in version one
+suite_v2_sizes() {
+	echo 2 >$VERSION
+	suite_sizes
+	echo 1 >$VERSION
+}
