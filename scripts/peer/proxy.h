@@ -87,6 +87,9 @@ enum error_kind {
 	ERROR_UNKNOWN,		/* rdma_err 77 */
 	ERROR_BARE,		/* nothing behind the fixed part */
 	ERROR_VERS_CUT,		/* ERR_VERS without its range */
+	ERROR_VERS_ONE,		/* in the Call's version, range 1 to 1 */
+	ERROR_OPTION,		/* INVAL_OPTION */
+	ERROR_HEADER,		/* BAD_HEADER */
 };
 
 enum inval {

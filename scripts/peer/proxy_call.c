@@ -169,7 +169,7 @@ static bool assemble(struct call *call)
 
 static const struct rpcrdma_limits limits = {
 	.vers_min = RPCRDMA_V1,
-	.vers_max = RPCRDMA_V1,
+	.vers_max = RPCRDMA_V2,
 	.max_read_segs = 1024,
 	.max_write_segs = 1024,
 	.max_write_chunks = 16,

@@ -128,7 +128,10 @@ static bool rkey_to_invalidate(const struct call *call, uint32_t *rkey)
 {
 	switch (call->dev.inval) {
 	case INVAL_HONEST:
-		return call->conn->prop.remote_inv && own_rkey(call, rkey);
+		if (call->hdr.vers == RPCRDMA_V1)
+			return call->conn->prop.remote_inv && own_rkey(call, rkey);
+		*rkey = call->hdr.inv_handle;
+		return *rkey;
 	case INVAL_NONE:
 		return false;
 	case INVAL_OWN:
@@ -246,11 +249,16 @@ static void encode(struct reply *r, struct rpcrdma_enc *enc, uint32_t proc,
 	struct rpcrdma_segment seg = { .handle = 1, .length = 4, .offset = 0 };
 	struct rpcrdma_write_iter it;
 	struct rpcrdma_chunk chunk;
+	struct rpcrdma_form form;
 
+	rpcrdma_form_of_reply(&form, &call->hdr);
+	if (dev->has_version)
+		form.vers = dev->version;
+	if (dev->has_version || dev->has_proc || proc == RPCRDMA_MSGP)
+		form.option = false;
 	rpcrdma_enc_init(enc, r->wire, sizeof(r->wire));
-	rpcrdma_enc_fixed(enc, call->hdr.xid,
-			  dev->has_version ? dev->version : RPCRDMA_V1,
-			  credits_of(call), dev->has_proc ? dev->proc : proc);
+	rpcrdma_enc_begin(enc, call->hdr.xid, credits_of(call),
+			  dev->has_proc ? dev->proc : proc, &form);
 	if (proc == RPCRDMA_MSGP) {
 		/* rdma_align, rdma_thresh */
 		rpcrdma_enc_list_end(enc);
@@ -268,6 +276,7 @@ static void encode(struct reply *r, struct rpcrdma_enc *enc, uint32_t proc,
 		chunk_back(enc, dev, dev->reply_lie, &chunk, in_reply_chunk);
 	else
 		rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_end(enc);
 }
 
 /* Return: whether there is a Reply to send */
@@ -314,6 +323,17 @@ static void send_error(struct call *call, enum error_kind kind, uint32_t xid)
 	case ERROR_VERS:
 	case ERROR_VERS_CUT:
 		rpcrdma_enc_err_vers(&enc, xid, RPCRDMA_V1, credits_of(call), 2, 3);
+		break;
+	case ERROR_VERS_ONE:
+		rpcrdma_enc_err_vers(&enc, xid, call->hdr.vers, credits_of(call), 1, 1);
+		break;
+	case ERROR_OPTION:
+		rpcrdma_enc_error(&enc, xid, RPCRDMA_V2, credits_of(call),
+				  RPCRDMA_ERR_INVAL_OPTION);
+		break;
+	case ERROR_HEADER:
+		rpcrdma_enc_error(&enc, xid, RPCRDMA_V2, credits_of(call),
+				  RPCRDMA_ERR_BAD_HEADER);
 		break;
 	default:
 		rpcrdma_enc_error(&enc, xid, RPCRDMA_V1, credits_of(call), RPCRDMA_ERR_CHUNK);

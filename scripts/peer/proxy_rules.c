@@ -71,6 +71,9 @@ static const struct word error_words[] = {
 	{ "unknown", ERROR_UNKNOWN },
 	{ "bare", ERROR_BARE },
 	{ "version-cut", ERROR_VERS_CUT },
+	{ "version-one", ERROR_VERS_ONE },
+	{ "option", ERROR_OPTION },
+	{ "header", ERROR_HEADER },
 	{ }
 };
 
@@ -329,7 +332,7 @@ void rules_read(const char *file)
 		else if (!strcmp(word, "connection"))
 			parse_connection(&honest);
 		else if (strcmp(word, "load") && strcmp(word, "expect") &&
-			 strcmp(word, "mount"))
+			 strcmp(word, "mount") && strcmp(word, "version"))
 			bad("unknown word", word);
 	}
 	fclose(in);

@@ -214,7 +214,7 @@ bad_remember() { BAD_BEFORE="connects=$(connects) $(cat /proc/net/rpcrdma/connec
 bad_since() {
 	local before=0
 	case $1 in
-	inline_send | inline_recv) ;;
+	inline_send | inline_recv | version) ;;
 	*) [ "$(connects)" != "$(bad_key connects "$BAD_BEFORE")" ] || before=$(bad_key "$1" "$BAD_BEFORE") ;;
 	esac
 	echo $(($(connection_sum "$1") - before))
@@ -258,14 +258,26 @@ bad_verify() {
 }
 
 # Cases follow each other on one mount, but for those that are about its beginning
-bad_is_fresh() { grep -qE '^(mount|connection) ' "$BAD_RULES/$BAD_CASE.rules"; }
+bad_is_fresh() { grep -qE '^(mount|connection|version) ' "$BAD_RULES/$BAD_CASE.rules"; }
 bad_umount() { ! mountpoint -q $MNT || umount_nfs; }
+
+# The version that the client asks for, if it can, and how long it waits for an
+# answer
+bad_mount() {
+	local version
+	version=$(bad_lines "$BAD_CASE" version)
+	if [ -e /proc/sys/sunrpc/rdma_max_version ]; then
+		echo "${version:-1}" >/proc/sys/sunrpc/rdma_max_version
+		echo 2 >/proc/sys/sunrpc/rdma_version_timeout
+	fi
+	mount_nfs "$(bad_options "$BAD_CASE")"
+}
 
 bad_case() {
 	local report
 	! bad_is_fresh || bad_umount
 	on_server "proxy_rules $BAD_CASE"
-	mountpoint -q $MNT || mount_nfs "$(bad_options "$BAD_CASE")"
+	mountpoint -q $MNT || bad_mount
 	drop_caches
 	bad_remember
 	bad_run_load
