@@ -90,11 +90,13 @@ peer_cases() {
 	(cd "$PEER_CASES" && printf '%s\n' *.peer) | grep -E "^${PEER_ONLY:-.}" | grep -vE "^${PEER_NOT:-$}"
 }
 
+# SCRIPT [peer's arguments…]
 peer_case() {
-	local rc=0
-	peer_hook Before "$1"
-	timeout -k 5 "${PEER_LIMIT:-120}" peer ${PEER_ARGS:-} "$1" || rc=$?
-	peer_hook After "$1"
+	local rc=0 file=$1
+	shift
+	peer_hook Before "$file"
+	timeout -k 5 "${PEER_LIMIT:-120}" peer ${PEER_ARGS:-} "$@" "$file" || rc=$?
+	peer_hook After "$file"
 	return $rc
 }
 
@@ -108,7 +110,7 @@ peer_handles() {
 }
 
 suite_peer() {
-	local file before
+	local file before nr=1
 	check "files for peers" on_server peer_files
 	check "mount beside peers" mount_nfs vers=4.2
 	mountpoint -q $MNT || return 0
@@ -116,7 +118,7 @@ suite_peer() {
 	PEER_ARGS="${PEER_ARGS:-} ${LOOPS:+-D loops=$LOOPS} $(peer_handles)"
 	peer_bystander &
 	for file in $(peer_cases); do
-		check "peer ${file%.peer}" peer_case "$PEER_CASES/$file"
+		check "peer ${file%.peer}" peer_case "$PEER_CASES/$file" -D "xid=$((nr++ << 20))"
 	done
 	check "the mount beside peers was not disturbed" peer_undisturbed "$before"
 	check "umount beside peers" umount_nfs
