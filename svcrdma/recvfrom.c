@@ -101,13 +101,7 @@ static enum rpcrdma_layout layout(const struct rpcrdma_hdr *hdr)
 /* Where in the message that begins which goes into pages */
 static u32 pages_start(const struct rpcrdma_hdr *hdr)
 {
-	struct rpcrdma_read_iter it;
-
-	if (layout(hdr) != RPCRDMA_LAYOUT_CHUNK)
-		return 0;
-	rpcrdma_read_iter_init(&it, hdr);
-	rpcrdma_read_iter_next(&it);
-	return it.position;
+	return layout(hdr) == RPCRDMA_LAYOUT_CHUNK ? hdr->item : 0;
 }
 
 /* Octets that go into pages, XDR roundup included */

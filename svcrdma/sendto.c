@@ -193,7 +193,6 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 	struct rpcrdma_form form;
 	unsigned int i;
 
-	svc_rdma_send_reset(reply->send, recv->hdr.vers);
 	rpcrdma_form_of_reply(&form, &recv->hdr);
 	rpcrdma_enc_begin(enc, recv->hdr.xid,
 			  reply->send->conn->ep->sizes.credits, proc, &form);
@@ -284,6 +283,7 @@ static int put_inline(struct svc_rdma_reply *reply)
 					       reply->range[i].length);
 		if (rc != -E2BIG)
 			return rc;
+		svc_rdma_send_reset(send, reply->call->recv->hdr.vers);
 		encode_header(reply, RPCRDMA_MSG);
 	}
 	for (i = 0; i < reply->nr_ranges; i++)
@@ -309,6 +309,7 @@ static int build_reply(struct svc_rdma_reply *reply)
 		return -EMSGSIZE;
 	if (reply->rest > chunk.bytes)
 		return -EMSGSIZE;
+	svc_rdma_send_reset(reply->send, reply->call->recv->hdr.vers);
 	encode_header(reply, RPCRDMA_NOMSG);
 	if (enc->overflow)
 		return -EMSGSIZE;
@@ -396,13 +397,14 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 
 	inv_handle = rpcrdma_hdr_inv_handle(&reply.call->recv->hdr,
 					    conn->ep->prop.remote_inv);
-	/* The Receive is posted before the client can know of the Reply */
-	svc_rdma_call_put_recv(reply.call);
-	rc = svc_rdma_send_post(reply.send, inv_handle);
-	/* From its first Reply on the version is settled */
+	/* From its first Reply on the version is settled, and the client's next
+	 * Call may overtake what comes behind the post.
+	 */
 	if (READ_ONCE(conn->ep->version) != vers)
 		WRITE_ONCE(conn->ep->version, vers);
-	return rc;
+	/* The Receive is posted before the client can know of the Reply */
+	svc_rdma_call_put_recv(reply.call);
+	return svc_rdma_send_post(reply.send, inv_handle);
 }
 
 /**
