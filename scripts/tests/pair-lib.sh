@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# For groups in check.d that run pair.sh in two guests. Sourced; wants SCRIPTS of
+# For groups in check.d that run pair.sh in two guests, or a script in one. Sourced; wants SCRIPTS of
 # lib.sh, and OUT, where each run gets a directory.
 
 # pair NAME SERVER CLIENT [options of vm/run]: a GUEST without its script
@@ -16,16 +16,27 @@ pair() {
 	follow_results "$name" $!
 }
 
+# single NAME GUEST [options of vm/run]
+single() {
+	local name=${1:?} guest=$2
+	shift 2
+	echo "# $name: booting $guest"
+	rm -rf "${OUT:?}/$name"
+	mkdir -p "$OUT/$name"
+	"$SCRIPTS/vm/run" -t 300 -d "$OUT/$name" "$@" "$guest" >"$OUT/$name/log" 2>&1 &
+	follow_results "$name" $! "the guest"
+}
+
 # Results as they come; a run that ends badly is a failure by itself.
 follow_results() {
-	local name=$1 pid=$2 rc
+	local name=$1 pid=$2 who=${3:-both guests} rc
 	tail -n +1 -f --pid="$pid" "$OUT/$name/log" |
-		sed -u -nE -e "s/^(server|client): (ok|not ok) /\2 $name \1: /p" -e "s/^(server|client): info /# $name \1: /p"
+		sed -u -nE -e "s/^(server|client|single): (ok|not ok) /\2 $name \1: /p" -e "s/^(server|client|single): info /# $name \1: /p"
 	wait "$pid"
 	rc=$?
 	if [ $rc = 0 ]; then
-		echo "ok $name both guests ended well"
+		echo "ok $name $who ended well"
 	else
-		echo "not ok $name both guests ended well: status $rc, see $name/log"
+		echo "not ok $name $who ended well: status $rc, see $name/log"
 	fi
 }
