@@ -107,6 +107,8 @@ enum reverse {
 	REVERSE_CHUNKS,
 	REVERSE_LARGE,		/* as large as the threshold allows */
 	REVERSE_XID,		/* and a Reply with the XID of that Call */
+	REVERSE_OPTION,		/* by remote invalidation, of version two */
+	REVERSE_UNKNOWN,	/* by an option that nobody knows */
 };
 
 /* RDMA that the Requester's device has to refuse */
@@ -224,7 +226,9 @@ struct report {
 	unsigned int trespassed;	/* trespasses that it did not */
 	unsigned int late;		/* Replies that were held */
 	unsigned int reverse_answers;
+	unsigned int reverse_options;	/* of them, by the option */
 	unsigned int reverse_errors;	/* RDMA_ERROR instead */
+	unsigned int reverse_invals;	/* of them, INVAL_OPTION */
 };
 
 extern struct report report;

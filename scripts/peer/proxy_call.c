@@ -241,11 +241,13 @@ void call_received(struct conn *conn, const struct vb_event *ev)
 	}
 	if (call->hdr.proc == RPCRDMA_ERROR) {
 		report.reverse_errors++;
+		report.reverse_invals += call->hdr.errcode == RPCRDMA_ERR_INVAL_OPTION;
 		call_free(call);
 		return;
 	}
 	if (rpcrdma_hdr_direction(&call->hdr) == RPCRDMA_DIR_REPLY) {
 		report.reverse_answers++;
+		report.reverse_options += call->hdr.option;
 		call_free(call);
 		return;
 	}

@@ -18,6 +18,8 @@
 
 #define CB_PROGRAM	0x40000000U
 
+#define UNKNOWN_OPTION	0x0badc0deU
+
 /**
  * struct reply - one Reply while it is built
  * @call: what it answers
@@ -366,12 +368,19 @@ static void send_reverse(struct call *call, uint32_t xid, uint32_t type,
 {
 	struct rpcrdma_segment seg = { .handle = 1, .length = 64 };
 	bool chunks = call->dev.reverse == REVERSE_CHUNKS;
+	bool unknown = call->dev.reverse == REVERSE_UNKNOWN;
+	struct rpcrdma_form form = {
+		.vers	= call->hdr.vers,
+		.option	= unknown || call->dev.reverse == REVERSE_OPTION,
+	};
 	static uint8_t wire[MAX_THRESHOLD];
 	struct rpcrdma_enc enc;
 
 	memset(wire, 0, sizeof(wire));
 	rpcrdma_enc_init(&enc, wire, sizeof(wire));
-	rpcrdma_enc_fixed(&enc, xid, RPCRDMA_V1, 2, RPCRDMA_MSG);
+	rpcrdma_enc_begin(&enc, xid, 2, RPCRDMA_MSG, &form);
+	if (unknown)
+		rpc_set_word(wire, RPCRDMA_FIXED_LEN, UNKNOWN_OPTION);
 	if (chunks)
 		rpcrdma_enc_read_segment(&enc, 40, &seg);
 	rpcrdma_enc_list_end(&enc);
@@ -381,6 +390,7 @@ static void send_reverse(struct call *call, uint32_t xid, uint32_t type,
 	}
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_end(&enc);
 	rpc_set_word(wire, enc.len, xid);
 	rpc_set_word(wire, enc.len + 4, type);
 	if (type == RPC_CALL) {

@@ -91,6 +91,8 @@ static const struct word reverse_words[] = {
 	{ "chunks", REVERSE_CHUNKS },
 	{ "large", REVERSE_LARGE },
 	{ "xid", REVERSE_XID },
+	{ "option", REVERSE_OPTION },
+	{ "unknown", REVERSE_UNKNOWN },
 	{ }
 };
 

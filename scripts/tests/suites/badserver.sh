@@ -164,9 +164,10 @@ bad_lines() {
 	done <"$BAD_RULES/$1.rules"
 }
 bad_options() {
-	local more
+	local more version=vers=3,
 	more=$(bad_lines "$1" mount | tr '\n' ,)
-	echo "proto=rdma,port=$BAD_PORT,vers=3,timeo=100,rsize=65536,wsize=65536${more:+,${more%,}}"
+	case $more in *vers=*) version= ;; esac
+	echo "proto=rdma,port=$BAD_PORT,${version}timeo=100,rsize=65536,wsize=65536${more:+,${more%,}}"
 }
 
 # bad_compare WHAT ACTUAL OPERATOR WANTED
