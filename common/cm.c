@@ -12,8 +12,6 @@
 
 /* Milliseconds for address and route resolution, each */
 #define RPCRDMA_RESOLVE_TIMEOUT	5000
-/* How long a Connect Request may go unanswered */
-#define RPCRDMA_CONNECT_TIMEOUT	(20 * HZ)
 
 /* Retries of the transport layer below us, both in the range of 0..7 */
 #define RPCRDMA_RETRY_COUNT	6
@@ -184,7 +182,7 @@ static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
 	rc = RPCRDMA_ALLOC(-ENOMEM, rdma_connect(ep->id, &param));
 	if (rc)
 		return rc;
-	return rpcrdma_ep_wait_step(ep, RPCRDMA_CONNECT_TIMEOUT);
+	return rpcrdma_ep_wait_step(ep, ep->connect_timeout);
 }
 
 /**

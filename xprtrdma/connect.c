@@ -103,6 +103,7 @@ static struct rpcrdma_ep *rpcrdma_client_ep_create(struct rpcrdma_xprt *rx)
 		.inline_recv = round_down(READ_ONCE(xprt_rdma_inline_read),
 					  RPCRDMA_INLINE_UNIT),
 		.max_version = READ_ONCE(xprt_rdma_max_version),
+		.connect_timeout = READ_ONCE(xprt_rdma_connect_timeout) * HZ,
 		/* Plain spinlocks of sunrpc's are taken: never in softirq */
 		.send_poll = IB_POLL_WORKQUEUE,
 		.recv_poll = IB_POLL_WORKQUEUE,

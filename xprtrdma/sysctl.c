@@ -10,6 +10,8 @@
 unsigned int xprt_rdma_slots = XPRT_RDMA_SLOTS_DEF;
 unsigned int xprt_rdma_inline_read = XPRT_RDMA_INLINE_DEF;
 unsigned int xprt_rdma_inline_write = XPRT_RDMA_INLINE_DEF;
+/* How long a Connect Request may go unanswered, in seconds */
+unsigned int xprt_rdma_connect_timeout = XPRT_RDMA_CONNECT_TIMEOUT;
 /* Version two is an expired draft: nobody speaks it unasked */
 unsigned int xprt_rdma_max_version = RPCRDMA_V1;
 unsigned int xprt_rdma_version_timeout = XPRT_RDMA_VERSION_TIMEOUT;
@@ -32,6 +34,7 @@ static unsigned int version_min = RPCRDMA_V1;
 static unsigned int version_max = RPCRDMA_V2;
 static unsigned int seconds_min = 1;
 static unsigned int seconds_max = 24 * 60 * 60;
+static unsigned int connect_max = 5 * 60;
 static unsigned int padding_min;
 static unsigned int padding_max = PAGE_SIZE;
 
@@ -69,6 +72,15 @@ static struct ctl_table sysctls[] = {
 		.proc_handler	= proc_dointvec_minmax,
 		.extra1		= &inline_min,
 		.extra2		= &inline_max,
+	},
+	{
+		.procname	= "rdma_connect_timeout",
+		.data		= &xprt_rdma_connect_timeout,
+		.maxlen		= sizeof(xprt_rdma_connect_timeout),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &seconds_min,
+		.extra2		= &connect_max,
 	},
 	{
 		.procname	= "rdma_max_version",

@@ -27,6 +27,8 @@
 #define XPRT_RDMA_INLINE_MIN	1024U
 #define XPRT_RDMA_INLINE_DEF	4096U
 #define XPRT_RDMA_INLINE_MAX	65536U
+/* In seconds: for a Connect Request */
+#define XPRT_RDMA_CONNECT_TIMEOUT	20U
 /* In seconds: for the first answer in version two; for servers without it */
 #define XPRT_RDMA_VERSION_TIMEOUT	10U
 #define XPRT_RDMA_VERSION_MEMORY	600U
@@ -291,6 +293,7 @@ extern unsigned int xprt_rdma_slots;
 extern unsigned int xprt_rdma_inline_read;
 extern unsigned int xprt_rdma_inline_write;
 extern unsigned int xprt_rdma_max_version;
+extern unsigned int xprt_rdma_connect_timeout;
 extern unsigned int xprt_rdma_version_timeout;
 extern unsigned int xprt_rdma_version_memory;
 int xprt_rdma_sysctl_init(void);

@@ -107,6 +107,8 @@ struct rpcrdma_ep_ops {
  * @inline_recv: most octets it will take in one Receive: size of each buffer
  * @max_version: highest version of the protocol it may come to speak; buffers
  *	are large enough for it from the start
+ * @connect_timeout: jiffies that a Connect Request may go unanswered; of no
+ *	use to a Responder
  * @send_poll: context of Send completions
  * @recv_poll: context of Receive completions
  * @last_error: how the previous attempt to reach this peer ended; the same
@@ -121,6 +123,7 @@ struct rpcrdma_ep_attr {
 	u32 inline_send;
 	u32 inline_recv;
 	u32 max_version;
+	unsigned long connect_timeout;
 	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
 	int last_error;
@@ -346,6 +349,7 @@ struct rpcrdma_ep_counters {
  * @recv_cq: Receive completions
  * @qp: queue pair
  * @mr_type: MR type to allocate
+ * @connect_timeout: see struct rpcrdma_ep_attr
  * @send_poll: see struct rpcrdma_ep_attr
  * @recv_poll: see struct rpcrdma_ep_attr
  * @sendq: Send Queue accounting
@@ -397,6 +401,7 @@ struct rpcrdma_ep {
 	struct ib_cq *recv_cq;
 	struct ib_qp *qp;
 	enum ib_mr_type mr_type;
+	unsigned long connect_timeout;
 	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
 

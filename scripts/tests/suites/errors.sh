@@ -37,5 +37,18 @@ suite_errors() {
 	check "mount of something that speaks no RPC-over-RDMA" \
 		mount_fails $SERVER 7000 "$SERVER:7000 on rxe0: connection lost" 60
 	on_server "kill \$(cat /run/rping.pid) 2>/dev/null || :" >/dev/null
+	[ ! -e /proc/sys/sunrpc/rdma_connect_timeout ] ||
+		check "mount of a server that does not answer" errors_silent
+}
+
+# The server is there and silent
+errors_silent() {
+	local rc=0
+	on_server wire_down
+	echo 3 >/proc/sys/sunrpc/rdma_connect_timeout
+	mount_fails $SERVER 20049 "$SERVER:20049 on rxe0.*the peer does not answer" 12 || rc=$?
+	echo 20 >/proc/sys/sunrpc/rdma_connect_timeout
+	on_server wire_up
+	return $rc
 }
 rping_listens() { rdma resource show cm_id | grep -q 'LISTEN.*:7000'; }
