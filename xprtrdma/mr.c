@@ -107,6 +107,7 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 		container_of(work, struct rpcrdma_mr_pool, grow.work);
 	struct rpcrdma_xprt *rx = container_of(pool, struct rpcrdma_xprt, pool);
 	struct rpcrdma_ep *ep = READ_ONCE(pool->ep);
+	unsigned int pflags = current->flags;
 	unsigned int noio;
 
 	/* ep is valid: the release waits for us before it goes away */
@@ -114,10 +115,13 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 		return;
 	/* The page that waits for this memory may be ours to write */
 	noio = memalloc_noio_save();
+	if (atomic_read(&rx->xprt.swapper))
+		current->flags |= PF_MEMALLOC;
 	if (rpcrdma_mrs_add(rx, ep, MRS_GROW))
 		xprt_write_space(&rx->xprt);
 	else
 		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
+	current_restore_flags(pflags, PF_MEMALLOC);
 	memalloc_noio_restore(noio);
 }
 

@@ -132,14 +132,19 @@ static void xprt_rdma_set_connect_timeout(struct rpc_xprt *xprt,
 	spin_unlock(&xprt->transport_lock);
 }
 
-/* The Call path allocates as rpc_task_gfp_mask() says: nothing to prepare */
+/*
+ * While it counts a swap file, sunrpc sends with PF_MEMALLOC, so that what lies
+ * below us may use the reserves; we connect and register memory with it.
+ */
 static int xprt_rdma_enable_swap(struct rpc_xprt *xprt)
 {
+	atomic_inc(&xprt->swapper);
 	return 0;
 }
 
 static void xprt_rdma_disable_swap(struct rpc_xprt *xprt)
 {
+	atomic_dec(&xprt->swapper);
 }
 
 static void xprt_rdma_free(struct rpc_xprt *xprt)

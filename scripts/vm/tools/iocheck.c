@@ -4,11 +4,13 @@
  * a seed, so that a byte from the wrong place or the wrong time is noticed.
  *
  *   iocheck write|read|verify [options] FILE
+ *   iocheck memory [-l LENGTH] [-s SEED] [-r N]
  *     -o OFFSET  -l LENGTH  -b BLOCK (one system call each)  -s SEED
  *     -d   O_DIRECT          -m N  memory N bytes off a page boundary
  *     -M   through mmap      -t    truncate before writing
  *     -y   fsync at the end  -r N  repeat N times
- *   "verify" is read that also wants the file to end at OFFSET + LENGTH.
+ *   "verify" is read that also wants the file to end at OFFSET + LENGTH. "memory" is
+ *   no file: LENGTH of the process's own memory is filled and compared, N times.
  * Numbers take k and m. Exit 1 and one line on a mismatch or error.
  */
 #define _GNU_SOURCE
@@ -115,6 +117,31 @@ static void by_mmap(int fd, int writing, uint64_t off, uint64_t len)
 	munmap(p, off + len - start);
 }
 
+/*
+ * Each page is written and read once in a pass: what does not fit goes to swap and
+ * comes back. In words, so that the processor is not what it waits for.
+ */
+static int in_memory(uint64_t len, uint64_t repeat)
+{
+	uint64_t i, n = len / sizeof(i), *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("memory", 0);
+	for (; repeat--; seed++) {
+		for (i = 0; i < n; i++)
+			p[i] = (i + seed) * 0x9e3779b97f4a7c15ull;
+		for (i = 0; i < n; i++) {
+			if (p[i] == (i + seed) * 0x9e3779b97f4a7c15ull)
+				continue;
+			fprintf(stderr, "iocheck: word %llu of memory is %016llx\n",
+				(unsigned long long)i, (unsigned long long)p[i]);
+			return 1;
+		}
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t off = 0, len = 65536, block = 65536, repeat = 1;
@@ -123,7 +150,7 @@ int main(int argc, char **argv)
 	uint8_t *buf;
 	char *mode;
 
-	if (argc < 3)
+	if (argc < 2)
 		return 2;
 	mode = argv[1];
 	writing = !strcmp(mode, "write");
@@ -143,6 +170,10 @@ int main(int argc, char **argv)
 		default: return 2;
 		}
 	}
+	if (!strcmp(mode, "memory"))
+		return in_memory(len, repeat);
+	if (optind + 1 != argc)
+		return 2;
 	flags = writing ? O_RDWR | O_CREAT | trunc : O_RDONLY;
 	fd = open(argv[optind], flags | direct, 0644);
 	if (fd < 0)
