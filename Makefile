@@ -14,7 +14,7 @@ BUILD = scripts/build "$(KDIR)/" $(MAKEOVERRIDES)
 
 .NOTPARALLEL:
 .PHONY: module modules-all install uninstall setup lint kunit fuzz coverage \
-	mutants check soak demo vm-shell clean help
+	mutants check soak bench bench-profile demo vm-shell clean help
 
 module:
 	@$(BUILD)
@@ -57,6 +57,12 @@ check:
 soak: setup
 	@scripts/soak $(LOOPS) $(WHAT)
 
+bench: setup
+	@scripts/bench/run $(KERNEL)
+
+bench-profile: setup
+	@scripts/bench/run -f -c insns $(KERNEL)
+
 demo: setup
 	@scripts/demo
 
@@ -75,6 +81,9 @@ help:
 #h   make check         everything that is tested, about an hour; ends with
 #h                      "N passed, N failed"
 #h   make soak          the same faults in thousands, for hours; LOOPS= WHAT=
+#h   make bench         what an RPC costs, with this module and with the stock one;
+#h                      KERNEL=6.1|6.12 (both)
+#h   make bench-profile the same by function, for a 4 KiB READ, WRITE and a GETATTR
 #h   make vm-shell      a shell in a virtual machine with the module loaded
 #h
 #h Build and install:

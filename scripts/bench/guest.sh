@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# One guest that is client and server, and swaps the module: see run. For each of
+# PHASES it does each of OPS so many times, twice: what the second time has more is
+# the cost of the additional operations, and of nothing else.
+#
+#	PHASES	MODULE:VERSION …, as "ours:1 ours:2 stock:1"
+#	OPS	NAME:FEW:MANY:DEPTH …, see rpcops
+#	COUNT	insns: messages to the plugin, three marks an operation; events: kprobes
+#		and trace points, which cost instructions of their own; kallsyms: nothing,
+#		but the kernel's addresses are saved
+. /test/guest.sh
+. /test/events.sh
+
+MODULE=swapped
+
+bench_files() {
+	local i
+	iocheck write -l 16m -b 1m -t $EXPORT/bench
+	mkdir $EXPORT/names
+	for ((i = 0; i < 1000; i++)); do : >"$EXPORT/names/a-name-of-a-file-$i"; done
+}
+
+# bench_load MODULE: and tell the plugin where it is
+bench_load() {
+	local which=0 text
+	insmod "/test/$1/rpcrdma.ko"
+	[ "$1" = ours ] || which=1
+	text=$(cat /sys/module/rpcrdma/sections/.text)
+	[ "$COUNT" != insns ] || rpcops loaded $which "$text"
+	grep -E ' [tTwW] ' /proc/kallsyms >"/run/kallsyms.$1"
+	save_file "/run/kallsyms.$1"
+}
+
+bench_marks() {
+	local name=$1 few=$2 many=$3 depth=$4
+	rpcops mark 0
+	rpcops "$name" $MNT "$few" "$depth"
+	rpcops mark 1
+	rpcops "$name" $MNT "$many" "$depth"
+	rpcops mark 2
+}
+
+# A line "OPERATION EVENT NUMBER" for what MANY - FEW have
+bench_events() {
+	local name=$1 few=$2 many=$3 depth=$4
+	events_of /run/few rpcops "$name" $MNT "$few" "$depth"
+	events_of /run/many rpcops "$name" $MNT "$many" "$depth"
+	awk -v op="$name/$depth" 'NR == FNR { n[$1] = $2; next } { print op, $1, $2 - n[$1] }' \
+		/run/few /run/many >>"/run/events.$PHASE"
+}
+
+bench_op() {
+	rpcops "$1" $MNT "$2" "$4"
+	if [ "$COUNT" = insns ]; then bench_marks "$@"; else bench_events "$@"; fi
+}
+
+bench_ops() {
+	local op
+	for op in $OPS; do
+		# shellcheck disable=SC2046
+		bench_op $(tr : ' ' <<<"$op")
+	done
+}
+
+bench_version() {
+	[ ! -e /proc/sys/sunrpc/rdma_max_version ] || echo "$1" >/proc/sys/sunrpc/rdma_max_version
+}
+
+# bench_is MODULE VERSION: what runs is what was asked for
+bench_is() {
+	local found=1
+	[ "$1" = stock ] || found=$(sed -n 's/.*side=client state=live.* version=\([0-9]*\).*/\1/p' \
+		/proc/net/rpcrdma/connections | sort -u)
+	[ "$found" = "$2" ]
+	if [ "$1" = stock ]; then [ ! -e /proc/net/rpcrdma ]; fi
+}
+
+bench_phase() {
+	local module=$1 version=$2
+	PHASE=$module.$version
+	bench_load "$module"
+	bench_version "$version"
+	NFSD_BLOCK=1048576 NFSD_THREADS=8 server_up 4.1
+	[ -e $EXPORT/bench ] || check "files" bench_files
+	check "mount $PHASE" mount_nfs "vers=4.1,lookupcache=none,actimeo=0"
+	check "$PHASE runs" bench_is "$module" "$version"
+	[ "$COUNT" = insns ] || events_on
+	check "operations $PHASE" bench_ops
+	if [ "$COUNT" != insns ]; then
+		save_file "/run/events.$PHASE"
+		events_off
+	fi
+	check "umount $PHASE" umount_nfs
+	server_down
+	unload_transport
+}
+
+if [ "$COUNT" = kallsyms ]; then
+	grep -E ' [tTwW] ' /proc/kallsyms >/run/kallsyms
+	save_file /run/kallsyms
+	finish
+fi
+one_guest_veth
+modprobe -a sunrpc rdma_cm ib_core nfsv4 nfsd
+insmod /test/rpcnull.ko
+for phase in $PHASES; do bench_phase "${phase%:*}" "${phase#*:}"; done
+finish
