@@ -70,6 +70,21 @@ void rpcrdma_status_del_listener(struct rpcrdma_listener *listener)
 }
 
 /**
+ * rpcrdma_status_set_device - show another device with a listener
+ * @listener: listener, shown or not; its owner does not do this twice at a time
+ * @name: the device's, "*" for any, "-" for none at the moment
+ *
+ * Context: process, may sleep.
+ */
+void rpcrdma_status_set_device(struct rpcrdma_listener *listener,
+			       const char *name)
+{
+	mutex_lock(&rpcrdma_status_lock);
+	strscpy(listener->dev_name, name, sizeof(listener->dev_name));
+	mutex_unlock(&rpcrdma_status_lock);
+}
+
+/**
  * rpcrdma_format_addr - an address and its port as people write them
  * @buf: where to, RPCRDMA_ADDRSTRLEN octets do for every address
  * @size: octets there

@@ -15,7 +15,10 @@
 /* Connect Requests that wait for a thread; more are refused */
 #define SVC_RDMA_MAX_PENDING	256
 
-/* How often a listener whose device went away looks for it */
+/*
+ * How often a listener whose device went away looks for its address. That is one
+ * look at a few lists, so there is no need to look less often as time passes.
+ */
 #define SVC_RDMA_RELISTEN	(2 * HZ)
 
 /**
@@ -24,6 +27,7 @@
  * @lock: protects what follows
  * @id: CM id, or NULL while its device or address is gone
  * @lost: an id that went away before it became @id; only compared
+ * @why: @id went away, for this reason, and nobody was told yet
  * @closed: nfsd gave it up
  * @pending: connections that nobody accepted yet
  * @nr_pending: how many
@@ -35,6 +39,7 @@ struct svc_rdma_listener {
 	spinlock_t lock; /* all that follows */
 	struct rdma_cm_id *id;
 	const struct rdma_cm_id *lost;
+	const char *why;
 	bool closed;
 	struct list_head pending;
 	unsigned int nr_pending;
@@ -74,10 +79,13 @@ static int connect_request(struct svc_rdma_listener *listener,
 
 /*
  * The device or the address that the listener is bound to goes away. Either
- * the CM destroys the id after this (nonzero), or whoever took it from us.
+ * the CM destroys the id after this (nonzero), or whoever took it from us. In
+ * the first case listener_detach() finds no id and does not wait for this
+ * handler: past the lock there may be no listener, and the work, for which it
+ * does wait, says what there is to say.
  */
 static int listener_lost(struct svc_rdma_listener *listener,
-			 struct rdma_cm_id *id)
+			 struct rdma_cm_id *id, const char *why)
 {
 	bool ours;
 
@@ -85,7 +93,8 @@ static int listener_lost(struct svc_rdma_listener *listener,
 	ours = !listener->closed && listener->id == id;
 	if (ours) {
 		listener->id = NULL;
-		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
+		listener->why = why;
+		schedule_delayed_work(&listener->relisten, 0);
 	} else if (!listener->id) {
 		listener->lost = id;
 	}
@@ -121,8 +130,10 @@ static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return connect_request(listener, id, event);
 	case RDMA_CM_EVENT_ADDR_CHANGE:
+		return listener_lost(listener, id,
+				     "the address moved to another device");
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return listener_lost(listener, id);
+		return listener_lost(listener, id, "the device is removed");
 	default:
 		return 0;
 	}
@@ -157,22 +168,52 @@ static struct rdma_cm_id *listen_on(struct svc_rdma_listener *listener,
 	return ERR_PTR(rc);
 }
 
+static const char *listener_device(const struct rdma_cm_id *id)
+{
+	return id->device ? dev_name(&id->device->dev) : "*";
+}
+
+static void listener_say_lost(struct svc_rdma_listener *listener)
+{
+	const char *why;
+
+	spin_lock(&listener->lock);
+	why = listener->why;
+	listener->why = NULL;
+	spin_unlock(&listener->lock);
+	if (!why)
+		return;
+	pr_warn_ratelimited("listener %s on %s: %s\n", listener->status.name,
+			    listener->status.dev_name, why);
+	rpcrdma_status_set_device(&listener->status, "-");
+}
+
+static bool listener_again(struct svc_rdma_listener *listener)
+{
+	struct rdma_cm_id *id;
+
+	id = listen_on(listener, (struct sockaddr *)&listener->xprt.xpt_local);
+	if (IS_ERR(id))
+		return false;
+	rpcrdma_status_set_device(&listener->status, listener_device(id));
+	if (listener_publish(listener, id))
+		return true;
+	rpcrdma_status_set_device(&listener->status, "-");
+	return false;
+}
+
 static void listener_relisten(struct work_struct *work)
 {
 	struct svc_rdma_listener *listener =
 		container_of(work, struct svc_rdma_listener, relisten.work);
-	struct rdma_cm_id *id;
 
-	id = listen_on(listener, (struct sockaddr *)&listener->xprt.xpt_local);
-	if (IS_ERR(id)) {
+	listener_say_lost(listener);
+	if (listener_again(listener))
+		pr_info_ratelimited("listener %s on %s: listening again\n",
+				    listener->status.name,
+				    listener->status.dev_name);
+	else
 		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
-		return;
-	}
-	if (!listener_publish(listener, id)) {
-		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
-		return;
-	}
-	pr_info("listening on %s again\n", listener->status.name);
 }
 
 static struct svc_rdma_conn *next_pending(struct svc_rdma_listener *listener)
@@ -266,8 +307,7 @@ static void listener_set_status(struct svc_rdma_listener *listener,
 	status->net = listener->xprt.xpt_net;
 	rpcrdma_format_addr(status->name, sizeof(status->name),
 			    (struct sockaddr *)&listener->xprt.xpt_local);
-	strscpy(status->dev_name, id->device ? dev_name(&id->device->dev) : "*",
-		sizeof(status->dev_name));
+	rpcrdma_status_set_device(status, listener_device(id));
 	rpcrdma_status_add_listener(status);
 }
 

@@ -568,7 +568,7 @@ void rpcrdma_device_exit(void);
  * @list: in the status list
  * @net: its namespace
  * @name: address and port
- * @dev_name: device it is bound to, or "*"
+ * @dev_name: device it is bound to, "*" for any, "-" while that is away
  * @accepted: connections accepted
  * @refused: Connect Requests turned away
  */
@@ -586,6 +586,8 @@ void rpcrdma_status_add_ep(struct rpcrdma_ep *ep);
 void rpcrdma_status_del_ep(struct rpcrdma_ep *ep);
 void rpcrdma_status_add_listener(struct rpcrdma_listener *listener);
 void rpcrdma_status_del_listener(struct rpcrdma_listener *listener);
+void rpcrdma_status_set_device(struct rpcrdma_listener *listener,
+			       const char *name);
 void rpcrdma_format_addr(char *buf, size_t size, const struct sockaddr *sap);
 int rpcrdma_status_init(void);
 void rpcrdma_status_exit(void);
