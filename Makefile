@@ -58,7 +58,7 @@ soak: setup
 	@scripts/soak $(LOOPS) $(WHAT)
 
 bench: setup
-	@scripts/bench/run $(KERNEL)
+	@scripts/bench/run $(if $(RATES),-t) $(KERNEL)
 
 bench-profile: setup
 	@scripts/bench/run -f -c insns $(KERNEL)
@@ -82,7 +82,7 @@ help:
 #h                      "N passed, N failed"
 #h   make soak          the same faults in thousands, for hours; LOOPS= WHAT=
 #h   make bench         what an RPC costs, with this module and with the stock one;
-#h                      KERNEL=6.1|6.12 (both)
+#h                      KERNEL=6.1|6.12 (both); RATES=y: throughput too
 #h   make bench-profile the same by function, for a 4 KiB READ, WRITE and a GETATTR
 #h   make vm-shell      a shell in a virtual machine with the module loaded
 #h

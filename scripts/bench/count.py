@@ -7,6 +7,7 @@
     count.py family KALLSYMS           arguments of the plugin: memcpy and its like
     count.py add DIRECTORY PHASES OPS  what is in DIRECTORY, as JSON
     count.py profile DIRECTORY PHASES OPS PHASE OPERATION...
+    count.py rates FILE                what two guests measured, as JSON
 """
 
 import bisect
@@ -14,6 +15,7 @@ import collections
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 
@@ -254,6 +256,27 @@ def print_rows(rows, most):
             print('  %10.1f %10.1f  %s' % (cell[0], cell[1], name))
 
 
+def rates(path):
+    """Turns of ours and stock alternate: each pair is one ratio."""
+    turns = collections.defaultdict(lambda: collections.defaultdict(list))
+    with open(path, encoding='ascii') as lines:
+        for line in lines:
+            _, module, op, threads, done, seconds = line.split()
+            rate = int(done) / float(seconds)
+            # MB/s where an operation is of a megabyte
+            if op.endswith('1m'):
+                rate *= 1.048576
+            turns['%s/%s' % (op, threads)][module].append(rate)
+    result = {}
+    for name, by in turns.items():
+        pairs = [a / b for a, b in zip(by['ours'], by['stock'])]
+        result[name] = {'ours': statistics.median(by['ours']),
+                        'stock': statistics.median(by['stock']),
+                        'ratio': statistics.median(pairs),
+                        'least': min(pairs), 'most': max(pairs)}
+    json.dump(result, sys.stdout, indent=1, sort_keys=True)
+
+
 def main():
     what, args = sys.argv[1], sys.argv[2:]
     if what == 'sides':
@@ -264,6 +287,8 @@ def main():
         add(args[0], args[1].split(), args[2].split())
     elif what == 'profile':
         profile(args[0], args[1].split(), args[2].split(), args[3], args[4:])
+    elif what == 'rates':
+        rates(args[0])
     else:
         sys.exit(__doc__)
 

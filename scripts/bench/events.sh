@@ -7,6 +7,7 @@
 #	events_on         once the module is loaded; events_off before it is unloaded
 #	events_read       "NAME COUNT" since events_on; names with a dot are one of many
 #	events_of FILE COMMAND…   what COMMAND added, into FILE
+#	rpcops_files NAMES        on the server: what rpcops wants to find, and so many names
 #
 # doorbells, completions and WRs are those the device sees (rxe; wr.OPCODE is counted
 # where the WR ends). A name that ends in "_module" counts calls from the module's
@@ -39,7 +40,7 @@ events_probe() {
 
 # events_hist EVENT KEY [FILTER]
 events_hist() {
-	echo "hist:keys=$2:size=4096${3:+ if $3}" >>"$TRACING/events/$1/trigger"
+	echo "hist:keys=$2:size=512${3:+ if $3}" >>"$TRACING/events/$1/trigger"
 	case " ${EVENTS_HISTS[*]-} " in
 	*"/$1/hist "*) ;;
 	*) EVENTS_HISTS+=("$TRACING/events/$1/hist") ;;
@@ -48,11 +49,13 @@ events_hist() {
 
 # Before the module goes, whose addresses the filters have
 events_off() {
-	local hist trigger
+	local hist trigger triggers
 	for hist in "${EVENTS_HISTS[@]}"; do
-		while read -r trigger; do
+		# All of them before the first is gone
+		mapfile -t triggers <"${hist%/hist}/trigger"
+		for trigger in "${triggers[@]}"; do
 			case $trigger in hist:*) echo "!${trigger% \[*}" >>"${hist%/hist}/trigger" ;; esac
-		done <"${hist%/hist}/trigger"
+		done
 	done
 	EVENTS_HISTS=()
 	echo >$TRACING/kprobe_events
@@ -120,4 +123,11 @@ events_of() {
 	"$@"
 	events_read >/run/events.after
 	awk 'NR == FNR { n[$1] = $2; next } { print $1, $2 - n[$1] }' /run/events.before /run/events.after >"$out"
+}
+
+rpcops_files() {
+	local i
+	iocheck write -l 16m -b 1m -t "$EXPORT/bench"
+	mkdir "$EXPORT/names"
+	for ((i = 0; i < $1; i++)); do : >"$EXPORT/names/a-name-of-a-file-$i"; done
 }

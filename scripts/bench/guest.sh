@@ -15,13 +15,6 @@
 
 MODULE=swapped
 
-bench_files() {
-	local i
-	iocheck write -l 16m -b 1m -t $EXPORT/bench
-	mkdir $EXPORT/names
-	for ((i = 0; i < 1000; i++)); do : >"$EXPORT/names/a-name-of-a-file-$i"; done
-}
-
 # bench_load MODULE: and tell the plugin where it is
 bench_load() {
 	local which=0 text
@@ -83,7 +76,7 @@ bench_phase() {
 	bench_load "$module"
 	bench_version "$version"
 	NFSD_BLOCK=1048576 NFSD_THREADS=8 server_up 4.1
-	[ -e $EXPORT/bench ] || check "files" bench_files
+	[ -e $EXPORT/bench ] || check "files" rpcops_files 1000
 	check "mount $PHASE" mount_nfs "vers=4.1,lookupcache=none,actimeo=0"
 	check "$PHASE runs" bench_is "$module" "$version"
 	[ "$COUNT" = insns ] || events_on

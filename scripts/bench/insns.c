@@ -85,10 +85,15 @@ enum { INSNS, REPS, FOR_CLIENT, FOR_SERVER, COPIED, COUNTS };
 struct block {
 	struct block *next;
 	uint64_t addr;
-	uint64_t size;			/* instructions */
 	uint64_t n[COUNTS], then[COUNTS];
 	unsigned int generation;	/* of the module that @function is of */
 	struct function *function;
+};
+
+/* Of one address there may be several, of different lengths */
+struct translation {
+	struct block *block;
+	uint64_t size;			/* instructions */
 };
 
 struct function {
@@ -163,7 +168,7 @@ static unsigned int generation, module;
 static uint64_t text;
 
 static enum side side = BOTH;
-static struct block *pending[PENDING];
+static struct translation *pending[PENDING];
 static unsigned int pendings;
 
 static struct function *function_of(uint64_t addr)
@@ -184,9 +189,9 @@ static struct function *function_of(uint64_t addr)
 	return &f[low];
 }
 
-static void count_for(struct block *b, enum side who)
+static void count_for(struct translation *t, enum side who)
 {
-	b->n[who == CLIENT ? FOR_CLIENT : FOR_SERVER] += b->size;
+	t->block->n[who == CLIENT ? FOR_CLIENT : FOR_SERVER] += t->size;
 }
 
 static void settle(enum side who)
@@ -195,13 +200,14 @@ static void settle(enum side who)
 	while (pendings) {
 		pendings--;
 		count_for(pending[pendings], who);
-		pending[pendings]->function->now = who;
+		pending[pendings]->block->function->now = who;
 	}
 }
 
 static void module_executed(unsigned int vcpu, void *data)
 {
-	struct block *b = data;
+	struct translation *t = data;
+	struct block *b = t->block;
 	struct function *f;
 
 	(void)vcpu;
@@ -214,7 +220,7 @@ static void module_executed(unsigned int vcpu, void *data)
 		return;
 	if (f->own == CLIENT || f->own == SERVER) {
 		settle(f->own);
-		count_for(b, f->own);
+		count_for(t, f->own);
 		return;
 	}
 	if (b->addr == text + f->offset) {
@@ -226,9 +232,9 @@ static void module_executed(unsigned int vcpu, void *data)
 	}
 	if (f->now != BOTH) {
 		side = f->now;
-		count_for(b, side);
+		count_for(t, side);
 	} else if (pendings < PENDING) {
-		pending[pendings++] = b;
+		pending[pendings++] = t;
 	}
 }
 
@@ -386,6 +392,19 @@ static bool translate_insn(struct block *b, struct qemu_plugin_insn *insn)
 	return false;
 }
 
+/* What is allocated here lives as long as the emulator */
+static void watch_module(struct qemu_plugin_tb *tb, struct block *b, uint64_t size)
+{
+	struct translation *t = malloc(sizeof(*t));
+
+	if (!t)
+		abort();
+	t->block = b;
+	t->size = size;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, module_executed,
+					     QEMU_PLUGIN_CB_NO_REGS, t);
+}
+
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	struct block *b = block_at(qemu_plugin_tb_vaddr(tb));
@@ -394,7 +413,6 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	(void)id;
 	for (i = 0; i < n; i++)
 		reps += translate_insn(b, qemu_plugin_tb_get_insn(tb, i));
-	b->size = n - reps;
 	if (n > reps)
 		qemu_plugin_register_vcpu_tb_exec_inline(tb,
 			QEMU_PLUGIN_INLINE_ADD_U64, &b->n[INSNS], n - reps);
@@ -403,8 +421,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, calls_family,
 						     QEMU_PLUGIN_CB_NO_REGS, b);
 	if (b->addr >= AREA_START && b->addr < AREA_END)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, module_executed,
-						     QEMU_PLUGIN_CB_NO_REGS, b);
+		watch_module(tb, b, n - reps);
 }
 
 static bool read_family(const char *text)

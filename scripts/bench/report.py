@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""report.py KERNEL DIRECTORY: events.json and insns.json of a bench as one
-bench.json, a table, and what gnuplot shows of it."""
+"""report.py KERNEL DIRECTORY: events.json, insns.json and rates.json of a bench as
+one bench.json, a table, and what gnuplot shows of it."""
 
 import json
 import os
@@ -120,6 +120,20 @@ def instructions(result, ops, a, b):
     table('Instructions of one operation, %s and %s' % (a, b), head, rows)
 
 
+def rates(directory):
+    path = os.path.join(directory, 'rates.json')
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding='ascii') as text:
+        found = json.load(text)
+    rows = [[name, '%.1f' % f['ours'], '%.1f' % f['stock'], '%.2f' % f['ratio'],
+             '%.2f to %.2f' % (f['least'], f['most'])]
+            for name, f in sorted(found.items())]
+    table('Throughput between two guests (median; ratios of alternating runs)',
+          ['what/threads', 'ours', 'stock', 'ratio', 'ratios'], rows)
+    return found
+
+
 def plot_data(result, ops, path):
     with open(path, 'w', encoding='ascii') as out:
         for op in ops:
@@ -141,11 +155,12 @@ def main():
         wide(result, ops, 'Verbs and the rest', VERBS, OURS, STOCK)
         instructions(result, ops, TWO, OURS)
         wide(result, ops, 'Verbs and the rest', VERBS, TWO, OURS)
+        found = rates(directory)
         sys.stdout = sys.__stdout__
     plot_data(result, ops, os.path.join(directory, 'plot.data'))
     with open(os.path.join(directory, 'bench.json'), 'w', encoding='ascii') as out:
-        json.dump({'kernel': kernel, 'operations': result}, out, indent=1,
-                  sort_keys=True)
+        json.dump({'kernel': kernel, 'operations': result, 'rates': found}, out,
+                  indent=1, sort_keys=True)
     with open(os.path.join(directory, 'table'), encoding='ascii') as text:
         print(text.read())
 

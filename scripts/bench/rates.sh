@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Two guests that swap the module together: how much gets through. The client
+# drives. TURNS: modules, one after the other; SECONDS_EACH for each of OPS with
+# each number of THREADS. See rates.
+. /test/guest.sh
+
+MODULE=swapped
+OPS=${OPS:-getattr read4k write4k read1m write1m}
+THREADS=${THREADS:-1 8 32}
+
+rates_load() { insmod "/test/$1/rpcrdma.ko"; }
+
+rates_measure() {
+	local turn=$1 module=$2 op threads
+	for threads in $THREADS; do
+		for op in $OPS; do
+			echo "$turn $module $op $threads $(rpcops "$op" $MNT "${SECONDS_EACH}s" "$threads")" >>/run/rates
+		done
+	done
+}
+
+rates_client() {
+	local turn=0 module
+	for module in $TURNS; do
+		turn=$((turn + 1))
+		rates_load "$module"
+		peer_signal "turn.$turn" "$module"
+		peer_wait "up.$turn" >/dev/null
+		check "mount $module" mount_nfs vers=4.1,actimeo=0,lookupcache=none
+		check "operations $module" rates_measure $turn "$module"
+		check "umount $module" umount_nfs
+		unload_transport
+		peer_signal "down.$turn"
+		peer_wait "gone.$turn" >/dev/null
+	done
+	peer_signal "turn.$((turn + 1))" none
+	save_file /run/rates
+}
+
+rates_server() {
+	local turn=0 module
+	while :; do
+		turn=$((turn + 1))
+		module=$(peer_wait "turn.$turn" "$LIMIT")
+		[ "$module" != none ] || return 0
+		rates_load "$module"
+		NFSD_BLOCK=1048576 NFSD_THREADS=16 server_up 4.1
+		[ -e $EXPORT/bench ] || iocheck write -l 16m -b 1m -t $EXPORT/bench
+		peer_signal "up.$turn"
+		peer_wait "down.$turn" "$LIMIT" >/dev/null
+		server_down
+		unload_transport
+		peer_signal "gone.$turn"
+	done
+}
+
+rxe_up
+modprobe -a sunrpc rdma_cm ib_core nfsv4 nfsd
+"rates_$ROLE"
+finish
