@@ -88,6 +88,25 @@ struct ibv_pd *vb_pd(void)
 	return pd;
 }
 
+/*
+ * Memory begins somewhat within its first page: rxe of 6.1 looks one pointer past its
+ * table when the end of an MR of exactly 256 pages is copied.
+ */
+#define SKEW	64
+
+static void *memory_map(size_t len)
+{
+	char *at = mmap(NULL, len + SKEW, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at + SKEW;
+}
+
+static void memory_unmap(void *at, size_t len)
+{
+	munmap((char *)at - SKEW, len + SKEW);
+}
+
 struct vb_mr *vb_alloc(size_t len, int access)
 {
 	struct vb_mr *m = calloc(1, sizeof(*m));
@@ -95,9 +114,8 @@ struct vb_mr *vb_alloc(size_t len, int access)
 	if (!m || !vb_pd())
 		goto out;
 	m->len = len;
-	m->addr = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (m->addr == MAP_FAILED) {
+	m->addr = memory_map(len);
+	if (!m->addr) {
 		vb_fail_errno("mmap");
 		goto out;
 	}
@@ -105,7 +123,7 @@ struct vb_mr *vb_alloc(size_t len, int access)
 	if (m->mr)
 		return m;
 	vb_fail_errno("ibv_reg_mr");
-	munmap(m->addr, len ? len : 1);
+	memory_unmap(m->addr, len);
 out:
 	free(m);
 	return NULL;
@@ -116,7 +134,7 @@ void vb_dealloc(struct vb_mr *m)
 	if (!m)
 		return;
 	ibv_dereg_mr(m->mr);
-	munmap(m->addr, m->len ? m->len : 1);
+	memory_unmap(m->addr, m->len);
 	free(m);
 }
 
