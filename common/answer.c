@@ -174,7 +174,8 @@ u64 rpcrdma_hdr_written(const struct rpcrdma_hdr *hdr)
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			  u64 reply_offered)
 {
-	if (hdr->write_chunks > 1 || rpcrdma_hdr_written(hdr) > write_offered)
+	if (hdr->write_chunks &&
+	    (hdr->write_chunks > 1 || rpcrdma_hdr_written(hdr) > write_offered))
 		return false;
 	if (hdr->proc == RPCRDMA_NOMSG)
 		return hdr->reply_bytes && hdr->reply_bytes <= reply_offered;

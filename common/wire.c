@@ -89,7 +89,6 @@ static enum rpcrdma_fault dec_read_list(struct decoder *dec)
 	enum rpcrdma_fault fault;
 	u32 more, previous = 0;
 
-	dec->hdr->reads = dec->at;
 	for (;;) {
 		fault = dec_more(dec, &more);
 		if (fault || !more)
@@ -159,10 +158,26 @@ static enum rpcrdma_fault dec_reply_chunk(struct decoder *dec)
 	return dec_segments(dec, &hdr->reply_segs, &hdr->reply_bytes);
 }
 
+/* Three words of zero, in one look: so nearly all messages are */
+static bool dec_no_chunks(struct decoder *dec)
+{
+	const u8 *p = dec->hdr->buf + dec->at;
+
+	if (room(dec) < RPCRDMA_NO_CHUNKS_LEN ||
+	    (get_u32(p) | get_u32(p + 4) | get_u32(p + 8)))
+		return false;
+	dec->at += RPCRDMA_NO_CHUNKS_LEN;
+	return true;
+}
+
 static enum rpcrdma_fault dec_chunk_lists(struct decoder *dec)
 {
-	enum rpcrdma_fault fault = dec_read_list(dec);
+	enum rpcrdma_fault fault;
 
+	dec->hdr->reads = dec->at;
+	if (dec_no_chunks(dec))
+		return RPCRDMA_FAULT_NONE;
+	fault = dec_read_list(dec);
 	if (!fault)
 		fault = dec_write_list(dec);
 	if (!fault)
@@ -218,7 +233,7 @@ static enum rpcrdma_fault check_read_chunks(struct rpcrdma_hdr *hdr)
 		position = it.position;
 		bytes += it.seg.length;
 	}
-	if (!fault && hdr->read_segs)
+	if (!fault)
 		fault = add_read_chunk(hdr, position, bytes);
 	return fault;
 }
@@ -235,9 +250,11 @@ static enum rpcrdma_fault check_message(struct decoder *dec)
 	else if (hdr->vers != RPCRDMA_V1 && room(dec))
 		return RPCRDMA_FAULT_PAYLOAD;
 	hdr->msg_len = hdr->body_len;
-	fault = check_read_chunks(hdr);
-	if (fault)
-		return fault;
+	if (hdr->read_segs) {
+		fault = check_read_chunks(hdr);
+		if (fault)
+			return fault;
+	}
 
 	/* Extents count in 32 bits, whatever the limit says */
 	if (hdr->msg_len > min_t(u64, dec->lim->max_message, U32_MAX))
@@ -296,18 +313,19 @@ static enum rpcrdma_fault dec_error(struct decoder *dec)
 static enum rpcrdma_fault dec_fixed(struct decoder *dec)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
-	enum rpcrdma_fault fault = dec_u32(dec, &hdr->xid);
-	u32 proc;
+	u32 words = hdr->len / RPCRDMA_WORD;
 
-	if (!fault)
-		fault = dec_u32(dec, &hdr->vers);
-	if (!fault)
-		fault = dec_u32(dec, &hdr->credits);
-	if (!fault)
-		fault = dec_u32(dec, &proc);
-	if (!fault)
-		hdr->proc = proc;
-	return fault;
+	if (words > 0)
+		hdr->xid = get_u32(hdr->buf);
+	if (words > 1)
+		hdr->vers = get_u32(hdr->buf + 4);
+	if (words > 2)
+		hdr->credits = get_u32(hdr->buf + 8);
+	if (words < 4)
+		return RPCRDMA_FAULT_SHORT;
+	hdr->proc = get_u32(hdr->buf + 12);
+	dec->at = RPCRDMA_FIXED_LEN;
+	return RPCRDMA_FAULT_NONE;
 }
 
 static enum rpcrdma_fault dec_message(struct decoder *dec)

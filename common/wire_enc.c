@@ -3,18 +3,27 @@
  * Writing an RPC-over-RDMA Transport Header (RFC 8166, section 4): a cursor
  * with a sticky overflow. Pure.
  */
-#include "rpcrdma/wire.h"
+#include "rpcrdma/wire_get.h"
+
+/* Room for the next @len octets, or NULL */
+static u8 *enc_take(struct rpcrdma_enc *enc, u32 len)
+{
+	u8 *p = enc->buf + enc->len;
+
+	if (enc->overflow || enc->max - enc->len < len) {
+		enc->overflow = true;
+		return NULL;
+	}
+	enc->len += len;
+	return p;
+}
 
 static void enc_u32(struct rpcrdma_enc *enc, u32 value)
 {
-	const __be32 v = cpu_to_be32(value);
+	u8 *p = enc_take(enc, RPCRDMA_WORD);
 
-	if (enc->overflow || enc->max - enc->len < sizeof(v)) {
-		enc->overflow = true;
-		return;
-	}
-	memcpy(enc->buf + enc->len, &v, sizeof(v));
-	enc->len += sizeof(v);
+	if (p)
+		put_u32(p, value);
 }
 
 /**
@@ -45,19 +54,21 @@ void rpcrdma_enc_init(struct rpcrdma_enc *enc, void *buf, u32 max)
 void rpcrdma_enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 		       enum rpcrdma_proc proc)
 {
-	enc_u32(enc, xid);
-	enc_u32(enc, vers);
-	enc_u32(enc, credits);
-	enc_u32(enc, proc);
+	u8 *p = enc_take(enc, RPCRDMA_FIXED_LEN);
+
+	if (!p)
+		return;
+	put_u32(p, xid);
+	put_u32(p + 4, vers);
+	put_u32(p + 8, credits);
+	put_u32(p + 12, proc);
 }
 
 /* A word that was written before */
 static void patch_u32(struct rpcrdma_enc *enc, u32 at, u32 value)
 {
-	const __be32 v = cpu_to_be32(value);
-
 	if (!enc->overflow)
-		memcpy(enc->buf + at, &v, sizeof(v));
+		put_u32(enc->buf + at, value);
 }
 
 /**
@@ -143,10 +154,14 @@ void rpcrdma_enc_end(struct rpcrdma_enc *enc)
 void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 			 const struct rpcrdma_segment *seg)
 {
-	enc_u32(enc, seg->handle);
-	enc_u32(enc, seg->length);
-	enc_u32(enc, seg->offset >> 32);
-	enc_u32(enc, (u32)seg->offset);
+	u8 *p = enc_take(enc, RPCRDMA_SEGMENT_LEN);
+
+	if (!p)
+		return;
+	put_u32(p, seg->handle);
+	put_u32(p + 4, seg->length);
+	put_u32(p + 8, seg->offset >> 32);
+	put_u32(p + 12, (u32)seg->offset);
 }
 
 /**
@@ -202,6 +217,22 @@ void rpcrdma_enc_reply_chunk(struct rpcrdma_enc *enc, u32 segs)
 void rpcrdma_enc_list_end(struct rpcrdma_enc *enc)
 {
 	enc_u32(enc, 0);
+}
+
+/**
+ * rpcrdma_enc_no_chunks - write all three chunk lists, which are empty
+ * @enc: cursor
+ *
+ * The same as three times rpcrdma_enc_list_end().
+ *
+ * Context: Any context.
+ */
+void rpcrdma_enc_no_chunks(struct rpcrdma_enc *enc)
+{
+	u8 *p = enc_take(enc, RPCRDMA_NO_CHUNKS_LEN);
+
+	if (p)
+		memset(p, 0, RPCRDMA_NO_CHUNKS_LEN);
 }
 
 /**

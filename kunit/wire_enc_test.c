@@ -214,13 +214,29 @@ static void wire_encode_form(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_form_len(&option), 44U);
 }
 
+/*
+ * As much of @whole as there was room for, but for at most what is written at once,
+ * and nothing of what would stand behind that
+ */
+static void expect_overflow(struct kunit *test, const struct rpcrdma_enc *enc,
+			    u32 max, const u8 *whole)
+{
+	KUNIT_EXPECT_TRUE(test, enc->overflow);
+	KUNIT_EXPECT_LE(test, enc->len, max);
+	KUNIT_EXPECT_LT(test, max - enc->len, RPCRDMA_SEGMENT_LEN);
+	KUNIT_EXPECT_EQ(test, memcmp(enc->buf, whole, enc->len), 0);
+}
+
 static void wire_encode_option_overflow(struct kunit *test)
 {
+	u8 *buf, whole[sizeof(encoded_option)];
 	struct rpcrdma_enc enc;
 	u32 max;
-	u8 *buf;
 
-	for (max = 0; max < sizeof(encoded_option); max++) {
+	/* The length of the option's data is written last, if all has room */
+	memcpy(whole, encoded_option, sizeof(whole));
+	memset(whole + RPCRDMA_FIXED_LEN + RPCRDMA_WORD, 0, RPCRDMA_WORD);
+	for (max = 0; max < sizeof(whole); max++) {
 		buf = kunit_kmalloc(test, max, GFP_KERNEL);
 		KUNIT_ASSERT_TRUE(test, buf);
 		rpcrdma_enc_init(&enc, buf, max);
@@ -228,8 +244,7 @@ static void wire_encode_option_overflow(struct kunit *test)
 		encode_option(&enc);
 		rpcrdma_enc_inv_handle(&enc, 5);
 
-		KUNIT_EXPECT_TRUE(test, enc.overflow);
-		KUNIT_EXPECT_EQ(test, enc.len, max & ~3U);
+		expect_overflow(test, &enc, max, whole);
 	}
 }
 
@@ -267,9 +282,34 @@ static void wire_encode_overflow(struct kunit *test)
 
 		encode_all(&enc);
 
-		KUNIT_EXPECT_TRUE(test, enc.overflow);
-		KUNIT_EXPECT_EQ(test, enc.len, max & ~3U);
+		expect_overflow(test, &enc, max, encoded_all);
 	}
+}
+
+/* As three empty lists, one by one */
+static void wire_encode_no_chunks(struct kunit *test)
+{
+	u8 one_by_one[40], at_once[40];
+	struct rpcrdma_enc enc;
+
+	memset(at_once, 0xff, sizeof(at_once));
+	memset(one_by_one, 0xff, sizeof(one_by_one));
+	rpcrdma_enc_init(&enc, one_by_one, sizeof(one_by_one));
+	rpcrdma_enc_fixed(&enc, 1, 2, 3, RPCRDMA_MSG);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_init(&enc, at_once, RPCRDMA_HDR_MIN);
+	rpcrdma_enc_fixed(&enc, 1, 2, 3, RPCRDMA_MSG);
+	rpcrdma_enc_no_chunks(&enc);
+
+	KUNIT_EXPECT_FALSE(test, enc.overflow);
+	KUNIT_EXPECT_EQ(test, enc.len, RPCRDMA_HDR_MIN);
+	KUNIT_EXPECT_EQ(test, memcmp(one_by_one, at_once, sizeof(at_once)), 0);
+
+	rpcrdma_enc_no_chunks(&enc);
+	KUNIT_EXPECT_TRUE(test, enc.overflow);
+	KUNIT_EXPECT_EQ(test, enc.len, RPCRDMA_HDR_MIN);
 }
 
 /* What was decoded and given back in full is, octet for octet, what came */
@@ -386,6 +426,7 @@ static struct kunit_case wire_enc_cases[] = {
 	KUNIT_CASE(wire_encode_option_overflow),
 	KUNIT_CASE(wire_form_of_reply),
 	KUNIT_CASE(wire_encode_overflow),
+	KUNIT_CASE(wire_encode_no_chunks),
 	KUNIT_CASE(wire_encode_decoded),
 	KUNIT_CASE(wire_chunk_result),
 	KUNIT_CASE(wire_chunk_result_large),

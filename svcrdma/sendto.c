@@ -196,6 +196,11 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 	rpcrdma_form_of_reply(&form, &recv->hdr);
 	rpcrdma_enc_begin(enc, recv->hdr.xid,
 			  reply->send->conn->ep->sizes.credits, proc, &form);
+	if (!rpcrdma_hdr_has_chunks(&recv->hdr)) {
+		rpcrdma_enc_no_chunks(enc);
+		rpcrdma_enc_end(enc);
+		return;
+	}
 	rpcrdma_enc_list_end(enc);
 	for (i = 0; i < reply->nr_results; i++)
 		rpcrdma_enc_chunk_result(enc, &reply->result[i].chunk,
@@ -376,7 +381,7 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 		.buf	= &rqstp->rq_res,
 	};
 	u32 vers = reply.call->recv->hdr.vers;
-	u32 inv_handle;
+	u32 inv_handle = 0;
 	int rc;
 
 	reply.send = svc_rdma_send_get(conn, vers, GFP_KERNEL);
@@ -395,8 +400,9 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 		return rc;
 	}
 
-	inv_handle = rpcrdma_hdr_inv_handle(&reply.call->recv->hdr,
-					    conn->ep->prop.remote_inv);
+	if (rpcrdma_hdr_has_chunks(&reply.call->recv->hdr))
+		inv_handle = rpcrdma_hdr_inv_handle(&reply.call->recv->hdr,
+						    conn->ep->prop.remote_inv);
 	/* From its first Reply on the version is settled, and the client's next
 	 * Call may overtake what comes behind the post.
 	 */

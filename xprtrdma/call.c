@@ -220,6 +220,27 @@ static u32 rpcrdma_best_handle(const struct rpcrdma_req *req)
 	return best.handle;
 }
 
+static int rpcrdma_encode_chunks(struct rpcrdma_call *call)
+{
+	const struct rpcrdma_call_plan *plan = &call->plan;
+	int rc;
+
+	if (!plan->write_list && !plan->reply_chunk &&
+	    plan->mode != RPCRDMA_CALL_READ_CHUNK &&
+	    plan->mode != RPCRDMA_CALL_POSITION_ZERO) {
+		call->req->write_offered = 0;
+		call->req->reply_offered = 0;
+		rpcrdma_enc_no_chunks(&call->enc);
+		return 0;
+	}
+	rc = rpcrdma_encode_read_list(call);
+	if (!rc)
+		rc = rpcrdma_encode_write_list(call);
+	if (!rc)
+		rc = rpcrdma_encode_reply_chunk(call);
+	return rc;
+}
+
 static int rpcrdma_encode_header(struct rpcrdma_call *call)
 {
 	struct rpcrdma_req *req = call->req;
@@ -232,11 +253,7 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
 			  call->ep->sizes.credits,
 			  zero ? RPCRDMA_NOMSG : RPCRDMA_MSG, &req->form);
-	rc = rpcrdma_encode_read_list(call);
-	if (!rc)
-		rc = rpcrdma_encode_write_list(call);
-	if (!rc)
-		rc = rpcrdma_encode_reply_chunk(call);
+	rc = rpcrdma_encode_chunks(call);
 	if (rc)
 		return rc;
 	if (rpcrdma_nego_invalidates(&call->rx->nego))

@@ -45,6 +45,7 @@ enum rpcrdma_errcode {
 /* Sizes in octets */
 #define RPCRDMA_WORD		4U
 #define RPCRDMA_FIXED_LEN	16U	/* xid, vers, credits, proc */
+#define RPCRDMA_NO_CHUNKS_LEN	12U	/* three empty chunk lists */
 #define RPCRDMA_HDR_MIN		28U	/* fixed part, three empty chunk lists */
 #define RPCRDMA_SEGMENT_LEN	16U	/* handle, length, offset */
 #define RPCRDMA_READ_ITEM_LEN	24U	/* discriminator, position, segment */
@@ -191,7 +192,7 @@ enum rpcrdma_direction {
  * @read_bytes: octets of all other Read chunks, without roundup
  * @item: position of the last of them, 0 if there is none
  * @item_end: where in the message it ends, roundup included
- * @writes: where the Write list starts
+ * @writes: where the Write list starts, when the lists are not all empty
  * @write_chunks: chunks in the Write list
  * @write_segs: segments in the Write list
  * @reply: where the Reply chunk's segment count stands; 0 if there is none
@@ -258,6 +259,18 @@ enum rpcrdma_direction rpcrdma_hdr_msg_direction(const struct rpcrdma_hdr *hdr);
 static inline bool rpcrdma_hdr_has_message(const struct rpcrdma_hdr *hdr)
 {
 	return hdr->msg_len != 0;
+}
+
+/**
+ * rpcrdma_hdr_has_chunks - is there anything in its chunk lists?
+ * @hdr: accepted header
+ *
+ * Context: Any context.
+ * Return: false if all three are empty.
+ */
+static inline bool rpcrdma_hdr_has_chunks(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->read_segs || hdr->write_chunks || hdr->reply;
 }
 
 /**
@@ -375,6 +388,7 @@ void rpcrdma_enc_reply_chunk(struct rpcrdma_enc *enc, u32 segs);
 void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 			 const struct rpcrdma_segment *seg);
 void rpcrdma_enc_list_end(struct rpcrdma_enc *enc);
+void rpcrdma_enc_no_chunks(struct rpcrdma_enc *enc);
 void rpcrdma_enc_err_vers(struct rpcrdma_enc *enc, u32 xid, u32 vers,
 			  u32 credits, u32 low, u32 high);
 void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Words and segments as the wire has them: for the decoder, and for the
- * iterators over what it has checked.
+ * Words and segments as the wire has them: for the decoder, for the iterators over
+ * what it has checked, and for the encoder.
  */
 #ifndef RPCRDMA_WIRE_GET_H
 #define RPCRDMA_WIRE_GET_H
@@ -21,6 +21,13 @@ static inline u32 get_u32(const u8 *p)
 
 	memcpy(&v, p, sizeof(v));
 	return be32_to_cpu(v);
+}
+
+static inline void put_u32(u8 *p, u32 value)
+{
+	const __be32 v = cpu_to_be32(value);
+
+	memcpy(p, &v, sizeof(v));
 }
 
 static inline void get_segment(const u8 *p, struct rpcrdma_segment *seg)
