@@ -164,7 +164,6 @@ static int rpcrdma_encode_write_list(struct rpcrdma_call *call)
 	LIST_HEAD(chunk);
 	int rc = 0;
 
-	req->write_offered = 0;
 	if (call->plan.write_list) {
 		rpcrdma_mr_cursor_init(&cur, call->rcv, RPCRDMA_PART_PAGES);
 		rc = rpcrdma_mrs_map(call->rx, &cur, &chunk, true);
@@ -186,7 +185,6 @@ static int rpcrdma_encode_reply_chunk(struct rpcrdma_call *call)
 	LIST_HEAD(chunk);
 	int rc = 0;
 
-	req->reply_offered = 0;
 	if (call->plan.reply_chunk) {
 		rpcrdma_mr_cursor_init(&cur, call->rcv, call->plan.write_list ?
 				       RPCRDMA_PART_HEAD | RPCRDMA_PART_TAIL :
@@ -225,11 +223,11 @@ static int rpcrdma_encode_chunks(struct rpcrdma_call *call)
 	const struct rpcrdma_call_plan *plan = &call->plan;
 	int rc;
 
+	call->req->write_offered = 0;
+	call->req->reply_offered = 0;
 	if (!plan->write_list && !plan->reply_chunk &&
 	    plan->mode != RPCRDMA_CALL_READ_CHUNK &&
 	    plan->mode != RPCRDMA_CALL_POSITION_ZERO) {
-		call->req->write_offered = 0;
-		call->req->reply_offered = 0;
 		rpcrdma_enc_no_chunks(&call->enc);
 		return 0;
 	}

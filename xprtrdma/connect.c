@@ -211,12 +211,10 @@ static void rpcrdma_connect_worker(struct work_struct *work)
 	struct rpcrdma_xprt *rx =
 		container_of(work, struct rpcrdma_xprt, connect_worker.work);
 	struct rpc_xprt *xprt = &rx->xprt;
-	unsigned int pflags = current->flags;
+	unsigned int pflags = xprt_rdma_use_reserves(rx);
 	unsigned int nofs = memalloc_nofs_save();
 	int rc;
 
-	if (atomic_read(&xprt->swapper))
-		current->flags |= PF_MEMALLOC;
 	rc = rpcrdma_connect(rx);
 	rx->last_error = rc;
 	xprt_clear_connecting(xprt);

@@ -107,16 +107,14 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 		container_of(work, struct rpcrdma_mr_pool, grow.work);
 	struct rpcrdma_xprt *rx = container_of(pool, struct rpcrdma_xprt, pool);
 	struct rpcrdma_ep *ep = READ_ONCE(pool->ep);
-	unsigned int pflags = current->flags;
-	unsigned int noio;
+	unsigned int pflags, noio;
 
 	/* ep is valid: the release waits for us before it goes away */
 	if (!ep || !rpcrdma_ep_live(ep) || pool->count >= pool->limit)
 		return;
 	/* The page that waits for this memory may be ours to write */
 	noio = memalloc_noio_save();
-	if (atomic_read(&rx->xprt.swapper))
-		current->flags |= PF_MEMALLOC;
+	pflags = xprt_rdma_use_reserves(rx);
 	if (rpcrdma_mrs_add(rx, ep, MRS_GROW))
 		xprt_write_space(&rx->xprt);
 	else

@@ -144,7 +144,8 @@ static int xprt_rdma_enable_swap(struct rpc_xprt *xprt)
 
 static void xprt_rdma_disable_swap(struct rpc_xprt *xprt)
 {
-	atomic_dec(&xprt->swapper);
+	/* A transport may have joined its client after the swap file did */
+	atomic_dec_if_positive(&xprt->swapper);
 }
 
 static void xprt_rdma_free(struct rpc_xprt *xprt)

@@ -8,6 +8,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -267,6 +268,23 @@ struct rpcrdma_xprt {
 static inline struct rpcrdma_xprt *to_rpcrdma_xprt(struct rpc_xprt *xprt)
 {
 	return container_of(xprt, struct rpcrdma_xprt, xprt);
+}
+
+/**
+ * xprt_rdma_use_reserves - allocate from the kernel's reserves, if pages wait for it
+ * @rx: transport; with a swap file on one of its mounts
+ *
+ * Context: process. Undone by current_restore_flags(flags, PF_MEMALLOC).
+ *
+ * Return: the flags of the process before.
+ */
+static inline unsigned int xprt_rdma_use_reserves(struct rpcrdma_xprt *rx)
+{
+	unsigned int flags = current->flags;
+
+	if (atomic_read(&rx->xprt.swapper))
+		current->flags |= PF_MEMALLOC;
+	return flags;
 }
 
 static inline struct rpcrdma_req *to_rpcrdma_req(struct rpc_rqst *rqst)
