@@ -78,7 +78,7 @@ help:
 #h Look at it (nothing is installed into the running system's kernel):
 #h   make demo          two virtual machines: one serves NFS/RDMA, one mounts it
 #h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
-#h   make check         everything that is tested, about an hour; ends with
+#h   make check         everything that is tested, up to 90 minutes; ends with
 #h                      "N passed, N failed"
 #h   make soak          the same faults in thousands, for hours; LOOPS= WHAT=
 #h   make bench         what an RPC costs, with this module and with the stock one;
