@@ -57,7 +57,8 @@ client)
 	for s in ${EARLY_SUITES:-}; do "suite_$s"; done
 	rxe_up
 	load_transport
-	peer_wait ready >/dev/null
+	# As long as a server's kernel may take that had to be started again
+	peer_wait ready 300 >/dev/null
 	for s in $SUITES; do
 		info "suite $s"
 		"suite_$s"
