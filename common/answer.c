@@ -4,12 +4,7 @@
  * answers is in Documentation/architecture.rst and kunit/answers_cases.h.
  */
 #include "rpcrdma/answer.h"
-
-/* We support none in reverse-direction messages (RFC 8167, section 5.3) */
-static bool has_chunks(const struct rpcrdma_hdr *hdr)
-{
-	return hdr->read_segs || hdr->write_chunks || hdr->reply;
-}
+#include "rpcrdma/wire_get.h"
 
 /*
  * No Reply has a Read list (RFC 8166, section 4.3.1), so that a Position-Zero
@@ -17,7 +12,7 @@ static bool has_chunks(const struct rpcrdma_hdr *hdr)
  */
 static bool is_callback(const struct rpcrdma_hdr *hdr)
 {
-	return rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_CALL ||
+	return hdr_direction(hdr) == RPCRDMA_DIR_CALL ||
 	       (!hdr->fault && hdr->pz_bytes);
 }
 
@@ -57,10 +52,10 @@ answer_of_responder(const struct rpcrdma_hdr *hdr,
 {
 	if (hdr->proc == RPCRDMA_ERROR)
 		return RPCRDMA_DO_FAIL;
-	if (rpcrdma_hdr_direction(hdr) != RPCRDMA_DIR_REPLY)
+	if (hdr_direction(hdr) != RPCRDMA_DIR_REPLY)
 		return answer_call(hdr, disposition);
 	/* A callback offers no memory: what chunks claim was written nowhere */
-	return hdr->fault || has_chunks(hdr) ? RPCRDMA_DO_FAIL :
+	return hdr->fault || rpcrdma_hdr_has_chunks(hdr) ? RPCRDMA_DO_FAIL :
 					       RPCRDMA_DO_REPLY;
 }
 
@@ -82,8 +77,9 @@ answer_of_requester(const struct rpcrdma_hdr *hdr,
 			return RPCRDMA_DO_CLOSE;
 		if (nameless)
 			return RPCRDMA_DO_DROP;
-		return hdr->fault || has_chunks(hdr) ? refuse(hdr) :
-						       RPCRDMA_DO_CALL;
+		/* We support no chunks there (RFC 8167, section 5.3) */
+		return hdr->fault || rpcrdma_hdr_has_chunks(hdr) ?
+		       refuse(hdr) : RPCRDMA_DO_CALL;
 	}
 	if (disposition == RPCRDMA_ANSWER_OPTION)
 		/* What was invalidated, and why, nobody knows */

@@ -121,23 +121,6 @@ void rpcrdma_dmabuf_sync_for_cpu(struct rpcrdma_dmabuf *buf, u32 offset,
 }
 
 /**
- * rpcrdma_dmabuf_sge - describe a range of a mapped buffer
- * @buf: mapped buffer
- * @sge: to be filled in
- * @offset: first octet
- * @len: octets
- *
- * Context: any.
- */
-void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf, struct ib_sge *sge,
-			u32 offset, u32 len)
-{
-	sge->addr = buf->addr + offset;
-	sge->length = len;
-	sge->lkey = buf->ep->pd->local_dma_lkey;
-}
-
-/**
  * rpcrdma_map_page - map a range of a page and describe it
  * @ep: endpoint
  * @sge: to be filled in; keep it for rpcrdma_unmap_page()

@@ -17,42 +17,30 @@
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
 
-static void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc);
 static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc);
+
+/* For the counters: what a WR is, by its opcode */
+static const u8 rpcrdma_wr_kinds[] = {
+	[IB_WR_SEND]			= RPCRDMA_WR_SEND,
+	[IB_WR_SEND_WITH_INV]		= RPCRDMA_WR_SEND_INV,
+	[IB_WR_RDMA_READ]		= RPCRDMA_WR_READ,
+	[IB_WR_RDMA_READ_WITH_INV]	= RPCRDMA_WR_READ,
+	[IB_WR_RDMA_WRITE]		= RPCRDMA_WR_WRITE,
+	[IB_WR_REG_MR]			= RPCRDMA_WR_REG_MR,
+	[IB_WR_LOCAL_INV]		= RPCRDMA_WR_LOCAL_INV,
+};
 
 static void rpcrdma_count_wrs(struct rpcrdma_ep_counters *count,
 			      const struct ib_send_wr *wr)
 {
-	for (; wr; wr = wr->next) {
-		switch (wr->opcode) {
-		case IB_WR_SEND:
-			count->sends++;
-			break;
-		case IB_WR_SEND_WITH_INV:
-			count->sends_inv++;
-			break;
-		case IB_WR_RDMA_READ:
-		case IB_WR_RDMA_READ_WITH_INV:
-			count->reads++;
-			break;
-		case IB_WR_RDMA_WRITE:
-			count->writes++;
-			break;
-		case IB_WR_REG_MR:
-			count->reg_mrs++;
-			break;
-		case IB_WR_LOCAL_INV:
-			count->local_invs++;
-			break;
-		default:
-			break;
-		}
-	}
+	for (; wr; wr = wr->next)
+		if (wr->opcode < ARRAY_SIZE(rpcrdma_wr_kinds))
+			count->wrs[rpcrdma_wr_kinds[wr->opcode]]++;
 }
 
 /* A WR that ends a batch nobody waits for gets a completion of the queue's own */
-static bool rpcrdma_marker_take(struct rpcrdma_sendq *sq,
-				struct rpcrdma_chain *chain)
+static noinline bool rpcrdma_marker_take(struct rpcrdma_sendq *sq,
+					 struct rpcrdma_chain *chain)
 {
 	struct rpcrdma_send_marker *marker;
 	int i;
@@ -89,12 +77,26 @@ static void rpcrdma_chain_signal(struct rpcrdma_sendq *sq,
 		sq->unsignalled = 0;
 }
 
+/*
+ * What precedes @bad_wr was posted and may be in progress, so the chain stays the
+ * queue's until the drain. The last WR never was posted: the sweep tells the owner.
+ */
+static noinline void rpcrdma_chain_break(struct rpcrdma_ep *ep,
+					 struct rpcrdma_chain *chain, int rc)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+
+	sq->open = false;
+	chain->busy = true;
+	list_add_tail(&chain->list, &sq->broken);
+	rpcrdma_ep_fail_reason(ep, rc, "posting to the Send Queue failed");
+}
+
 /* Called with sq->lock: the order of posts is the order of @seq */
 static void rpcrdma_chain_post(struct rpcrdma_ep *ep,
 			       struct rpcrdma_chain *chain)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
-	const struct ib_send_wr *bad_wr;
 	int rc;
 
 	sq->posted += chain->slots;
@@ -106,19 +108,9 @@ static void rpcrdma_chain_post(struct rpcrdma_ep *ep,
 	ep->count.doorbells++;
 	trace_rpcrdma_post(ep, chain);
 
-	rc = ib_post_send(ep->qp, chain->first, &bad_wr);
-	if (likely(!rc))
-		return;
-
-	/*
-	 * What precedes @bad_wr was posted and may be in progress, so the
-	 * chain stays the queue's until the drain. The last WR never was
-	 * posted: the sweep tells the owner.
-	 */
-	sq->open = false;
-	chain->busy = true;
-	list_add_tail(&chain->list, &sq->broken);
-	rpcrdma_ep_fail_reason(ep, rc, "posting to the Send Queue failed");
+	rc = ib_post_send(ep->qp, chain->first, &sq->bad_wr);
+	if (unlikely(rc))
+		rpcrdma_chain_break(ep, chain, rc);
 }
 
 static bool rpcrdma_sendq_has_room(const struct rpcrdma_sendq *sq, u32 slots)
@@ -127,7 +119,7 @@ static bool rpcrdma_sendq_has_room(const struct rpcrdma_sendq *sq, u32 slots)
 }
 
 /* Called with sq->lock */
-static void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
+static noinline void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
 	struct rpcrdma_chain *chain;
@@ -142,15 +134,15 @@ static void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
 	}
 }
 
+/* Called with sq->lock */
 static void rpcrdma_sendq_complete(struct rpcrdma_ep *ep, u64 seq)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
 
-	spin_lock_bh(&sq->lock);
 	if (seq > sq->completed)
 		sq->completed = seq;
-	rpcrdma_sendq_serve(ep);
-	spin_unlock_bh(&sq->lock);
+	if (unlikely(!list_empty(&sq->waiting)))
+		rpcrdma_sendq_serve(ep);
 }
 
 /* The chain may be gone on return */
@@ -163,7 +155,14 @@ static void rpcrdma_chain_give_back(struct rpcrdma_chain *chain,
 		chain->done(chain, status);
 }
 
-static void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
+/**
+ * rpcrdma_chain_wc - a chain's last WR is complete
+ * @cq: Send CQ
+ * @wc: its completion
+ *
+ * Context: that of the Send CQ.
+ */
+void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_chain *chain =
 		container_of(wc->wr_cqe, struct rpcrdma_chain, cqe);
@@ -171,7 +170,9 @@ static void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
+	spin_lock_bh(&ep->sendq.lock);
 	rpcrdma_sendq_complete(ep, chain->seq);
+	spin_unlock_bh(&ep->sendq.lock);
 	rpcrdma_chain_give_back(chain, wc->status);
 }
 
@@ -180,14 +181,13 @@ static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_send_marker *marker =
 		container_of(wc->wr_cqe, struct rpcrdma_send_marker, cqe);
 	struct rpcrdma_ep *ep = wc->qp->qp_context;
-	u64 seq = marker->seq;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
 	spin_lock_bh(&ep->sendq.lock);
 	marker->busy = false;
+	rpcrdma_sendq_complete(ep, marker->seq);
 	spin_unlock_bh(&ep->sendq.lock);
-	rpcrdma_sendq_complete(ep, seq);
 }
 
 /**
@@ -264,27 +264,6 @@ void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep)
 }
 
 /**
- * rpcrdma_chain_init - start an empty chain
- * @chain: to be filled in; zeroes, or one that the Send Queue does not have
- * @done: see struct rpcrdma_chain
- *
- * Context: any.
- */
-void rpcrdma_chain_init(struct rpcrdma_chain *chain,
-			void (*done)(struct rpcrdma_chain *chain,
-				     enum ib_wc_status status))
-{
-	RPCRDMA_INVARIANT(4, !chain->busy);
-	chain->cqe.done = rpcrdma_chain_wc;
-	INIT_LIST_HEAD(&chain->list);
-	chain->ep = NULL;
-	chain->first = NULL;
-	chain->last = NULL;
-	chain->slots = 0;
-	chain->done = done;
-}
-
-/**
  * rpcrdma_chain_append - add WRs to the end of a chain
  * @ep: endpoint it will be posted to
  * @chain: chain
@@ -299,7 +278,7 @@ void rpcrdma_chain_init(struct rpcrdma_chain *chain,
 void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 			  struct ib_send_wr *first)
 {
-	struct ib_send_wr *wr;
+	struct ib_send_wr *wr = first;
 
 	if (!first)
 		return;
@@ -307,11 +286,23 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		chain->last->next = first;
 	else
 		chain->first = first;
-	for (wr = first; wr; wr = wr->next) {
+	for (;;) {
 		wr->wr_cqe = &ep->error_cqe;
-		chain->last = wr;
 		chain->slots++;
+		if (!wr->next)
+			break;
+		wr = wr->next;
 	}
+	chain->last = wr;
+}
+
+/* Called with sq->lock */
+static noinline void rpcrdma_chain_wait(struct rpcrdma_ep *ep,
+					struct rpcrdma_chain *chain)
+{
+	ep->count.sendq_waits++;
+	chain->busy = true;
+	list_add_tail(&chain->list, &ep->sendq.waiting);
 }
 
 /**
@@ -331,20 +322,17 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
 	struct rpcrdma_sendq *sq = &ep->sendq;
 	int rc = 0;
 
-	if (chain->slots > rpcrdma_sendq_max_chain(ep))
+	if (unlikely(chain->slots > rpcrdma_sendq_max_chain(ep)))
 		return -EMSGSIZE;
 	chain->ep = ep;
 	spin_lock_bh(&sq->lock);
-	if (!sq->open) {
+	if (unlikely(!sq->open))
 		rc = -ENOTCONN;
-	} else if (list_empty(&sq->waiting) &&
-		   rpcrdma_sendq_has_room(sq, chain->slots)) {
+	else if (likely(list_empty(&sq->waiting) &&
+			rpcrdma_sendq_has_room(sq, chain->slots)))
 		rpcrdma_chain_post(ep, chain);
-	} else {
-		ep->count.sendq_waits++;
-		chain->busy = true;
-		list_add_tail(&chain->list, &sq->waiting);
-	}
+	else
+		rpcrdma_chain_wait(ep, chain);
 	spin_unlock_bh(&sq->lock);
 	return rc;
 }

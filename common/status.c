@@ -114,10 +114,11 @@ static void rpcrdma_show_ep(struct seq_file *seq, struct rpcrdma_ep *ep)
 		   ep->sizes.send_sge, ep->sizes.mr_pages);
 	seq_printf(seq, " age=%u recvs=%llu recv_octets=%llu doorbells=%llu sends=%llu sends_inv=%llu reads=%llu writes=%llu reg_mrs=%llu local_invs=%llu remote_invs=%llu sendq_waits=%llu bad_headers=%llu",
 		   ep->created ? jiffies_to_msecs(jiffies - ep->created) / 1000 : 0,
-		   c->recvs, c->recv_octets, c->doorbells, c->sends,
-		   c->sends_inv, c->reads, c->writes, c->reg_mrs,
-		   c->local_invs, c->remote_invs, c->sendq_waits,
-		   c->bad_headers);
+		   c->recvs, c->recv_octets, c->doorbells,
+		   c->wrs[RPCRDMA_WR_SEND], c->wrs[RPCRDMA_WR_SEND_INV],
+		   c->wrs[RPCRDMA_WR_READ], c->wrs[RPCRDMA_WR_WRITE],
+		   c->wrs[RPCRDMA_WR_REG_MR], c->wrs[RPCRDMA_WR_LOCAL_INV],
+		   c->remote_invs, c->sendq_waits, c->bad_headers);
 	if (ep->ops->show)
 		ep->ops->show(ep, seq);
 	seq_putc(seq, '\n');

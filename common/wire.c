@@ -159,7 +159,7 @@ static enum rpcrdma_fault dec_reply_chunk(struct decoder *dec)
 }
 
 /* Three words of zero, in one look: so nearly all messages are */
-static bool dec_no_chunks(struct decoder *dec)
+static inline bool dec_no_chunks(struct decoder *dec)
 {
 	const u8 *p = dec->hdr->buf + dec->at;
 
@@ -170,19 +170,22 @@ static bool dec_no_chunks(struct decoder *dec)
 	return true;
 }
 
-static enum rpcrdma_fault dec_chunk_lists(struct decoder *dec)
+static noinline enum rpcrdma_fault dec_chunks(struct decoder *dec)
 {
-	enum rpcrdma_fault fault;
+	enum rpcrdma_fault fault = dec_read_list(dec);
 
-	dec->hdr->reads = dec->at;
-	if (dec_no_chunks(dec))
-		return RPCRDMA_FAULT_NONE;
-	fault = dec_read_list(dec);
 	if (!fault)
 		fault = dec_write_list(dec);
 	if (!fault)
 		fault = dec_reply_chunk(dec);
 	return fault;
+}
+
+static inline enum rpcrdma_fault dec_chunk_lists(struct decoder *dec)
+{
+	dec->hdr->reads = dec->at;
+	return likely(dec_no_chunks(dec)) ? RPCRDMA_FAULT_NONE :
+					    dec_chunks(dec);
 }
 
 /*
@@ -217,7 +220,7 @@ static enum rpcrdma_fault add_read_chunk(struct rpcrdma_hdr *hdr, u32 position,
 }
 
 /* Sums cannot wrap: fewer than 2^28 segments of less than 2^32 octets fit */
-static enum rpcrdma_fault check_read_chunks(struct rpcrdma_hdr *hdr)
+static noinline enum rpcrdma_fault check_read_chunks(struct rpcrdma_hdr *hdr)
 {
 	enum rpcrdma_fault fault = RPCRDMA_FAULT_NONE;
 	struct rpcrdma_read_iter it;
@@ -239,7 +242,7 @@ static enum rpcrdma_fault check_read_chunks(struct rpcrdma_hdr *hdr)
 }
 
 /* What the Transport Header announces must give one RPC message */
-static enum rpcrdma_fault check_message(struct decoder *dec)
+static __always_inline enum rpcrdma_fault check_message(struct decoder *dec)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
 	enum rpcrdma_fault fault;
@@ -267,10 +270,10 @@ static enum rpcrdma_fault check_message(struct decoder *dec)
 	if (hdr->body_len && get_u32(hdr->buf + hdr->body) != hdr->xid)
 		return RPCRDMA_FAULT_XID;
 	if (hdr->option && hdr->body_len &&
-	    rpcrdma_hdr_msg_direction(hdr) != hdr->direction)
+	    hdr_msg_direction(hdr) != hdr->direction)
 		return RPCRDMA_FAULT_OPT_DIRECTION;
 	if (hdr->read_segs &&
-	    rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
+	    hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
 		return RPCRDMA_FAULT_DIRECTION;
 	return RPCRDMA_FAULT_NONE;
 }
@@ -292,7 +295,7 @@ static bool errcode_known(const struct rpcrdma_hdr *hdr)
 		hdr->vers == RPCRDMA_V2);
 }
 
-static enum rpcrdma_fault dec_error(struct decoder *dec)
+static noinline enum rpcrdma_fault dec_error(struct decoder *dec)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
 	enum rpcrdma_fault fault = dec_u32(dec, &hdr->errcode);
@@ -310,7 +313,7 @@ static enum rpcrdma_fault dec_error(struct decoder *dec)
 }
 
 /* Fixed fields, as far as the octets reach; the others stay zero */
-static enum rpcrdma_fault dec_fixed(struct decoder *dec)
+static noinline enum rpcrdma_fault dec_part_of_fixed(struct decoder *dec)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
 	u32 words = hdr->len / RPCRDMA_WORD;
@@ -321,8 +324,18 @@ static enum rpcrdma_fault dec_fixed(struct decoder *dec)
 		hdr->vers = get_u32(hdr->buf + 4);
 	if (words > 2)
 		hdr->credits = get_u32(hdr->buf + 8);
-	if (words < 4)
-		return RPCRDMA_FAULT_SHORT;
+	return RPCRDMA_FAULT_SHORT;
+}
+
+static enum rpcrdma_fault dec_fixed(struct decoder *dec)
+{
+	struct rpcrdma_hdr *hdr = dec->hdr;
+
+	if (unlikely(hdr->len < RPCRDMA_FIXED_LEN))
+		return dec_part_of_fixed(dec);
+	hdr->xid = get_u32(hdr->buf);
+	hdr->vers = get_u32(hdr->buf + 4);
+	hdr->credits = get_u32(hdr->buf + 8);
 	hdr->proc = get_u32(hdr->buf + 12);
 	dec->at = RPCRDMA_FIXED_LEN;
 	return RPCRDMA_FAULT_NONE;
@@ -416,7 +429,7 @@ static enum rpcrdma_fault dec_optional(struct decoder *dec)
 }
 
 /* What else a version has, and what it reserves */
-static enum rpcrdma_fault dec_other(struct decoder *dec)
+static noinline enum rpcrdma_fault dec_other(struct decoder *dec)
 {
 	const struct rpcrdma_hdr *hdr = dec->hdr;
 
@@ -465,13 +478,12 @@ static u32 smallest(const struct rpcrdma_hdr *hdr)
 }
 
 /*
- * Only a Call is answered. What cannot be told from a Call is taken for one;
- * a receiver that expects no Calls drops whatever is not accepted.
+ * Of a message at fault only a Call is answered. What cannot be told from a Call is
+ * taken for one; a receiver that expects no Calls drops whatever is not accepted.
  */
-static enum rpcrdma_disposition disposition(const struct rpcrdma_hdr *hdr)
+static noinline enum rpcrdma_disposition
+disposition(const struct rpcrdma_hdr *hdr)
 {
-	if (!hdr->fault)
-		return RPCRDMA_ACCEPT;
 	if (hdr->len < smallest(hdr) || hdr->proc == RPCRDMA_ERROR)
 		return RPCRDMA_DROP;
 	switch (hdr->fault) {
@@ -482,7 +494,7 @@ static enum rpcrdma_disposition disposition(const struct rpcrdma_hdr *hdr)
 	case RPCRDMA_FAULT_OPTION:
 		return RPCRDMA_ANSWER_OPTION;
 	default:
-		if (rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
+		if (hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
 			return RPCRDMA_DROP;
 		return hdr->vers == RPCRDMA_V1 ? RPCRDMA_ANSWER_CHUNK :
 						 RPCRDMA_ANSWER_BAD_HEADER;
@@ -540,5 +552,5 @@ enum rpcrdma_disposition rpcrdma_decode(struct rpcrdma_hdr *hdr,
 	hdr->fault = dec_fixed(&dec);
 	if (!hdr->fault)
 		hdr->fault = dec_by_proc(&dec);
-	return disposition(hdr);
+	return likely(!hdr->fault) ? RPCRDMA_ACCEPT : disposition(hdr);
 }

@@ -26,6 +26,14 @@ static void enc_u32(struct rpcrdma_enc *enc, u32 value)
 		put_u32(p, value);
 }
 
+static void put_fixed(u8 *p, u32 xid, u32 vers, u32 credits, u32 proc)
+{
+	put_u32(p, xid);
+	put_u32(p + 4, vers);
+	put_u32(p + 8, credits);
+	put_u32(p + 12, proc);
+}
+
 /**
  * rpcrdma_enc_init - begin to write a Transport Header
  * @enc: cursor; borrows @buf
@@ -56,12 +64,8 @@ void rpcrdma_enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 {
 	u8 *p = enc_take(enc, RPCRDMA_FIXED_LEN);
 
-	if (!p)
-		return;
-	put_u32(p, xid);
-	put_u32(p + 4, vers);
-	put_u32(p + 8, credits);
-	put_u32(p + 12, proc);
+	if (p)
+		put_fixed(p, xid, vers, credits, proc);
 }
 
 /* A word that was written before */
@@ -90,6 +94,16 @@ void rpcrdma_form_of_reply(struct rpcrdma_form *form,
 	form->inv_handle = call->inv_handle;
 }
 
+/* What stands before the chunk lists with the option, whose data have @len octets */
+static void put_option(u8 *p, u32 xid, u32 credits, enum rpcrdma_proc proc,
+		       u32 len, const struct rpcrdma_form *form)
+{
+	put_fixed(p, xid, form->vers, credits, RPCRDMA_OPTIONAL);
+	p += RPCRDMA_FIXED_LEN;
+	put_fixed(p, RPCRDMA_OPT_INV | proc, len, form->direction,
+		  form->inv_handle);
+}
+
 /**
  * rpcrdma_enc_begin - write what stands before the chunk lists
  * @enc: cursor, fresh
@@ -103,16 +117,46 @@ void rpcrdma_form_of_reply(struct rpcrdma_form *form,
 void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		       enum rpcrdma_proc proc, const struct rpcrdma_form *form)
 {
-	rpcrdma_enc_fixed(enc, xid, form->vers, credits,
-			  form->option ? RPCRDMA_OPTIONAL : proc);
-	if (!form->option)
+	u8 *p = enc_take(enc, form->option ? RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN :
+					     RPCRDMA_FIXED_LEN);
+
+	if (!p)
 		return;
-	enc->option = enc->len;
-	enc_u32(enc, RPCRDMA_OPT_INV | proc);
-	/* The length, which rpcrdma_enc_end() knows */
-	enc_u32(enc, 0);
-	enc_u32(enc, form->direction);
-	enc_u32(enc, form->inv_handle);
+	if (!form->option) {
+		put_fixed(p, xid, form->vers, credits, proc);
+		return;
+	}
+	enc->option = enc->len - RPCRDMA_INV_LEN;
+	/* The length of the option's data is known to rpcrdma_enc_end() */
+	put_option(p, xid, credits, proc, 0, form);
+}
+
+/**
+ * rpcrdma_enc_plain - write a whole Transport Header without chunks
+ * @enc: cursor, fresh
+ * @xid: of the RPC, host order
+ * @credits: requested or granted
+ * @form: version, and whether by the option
+ *
+ * The same as rpcrdma_enc_begin() for RDMA_MSG, rpcrdma_enc_no_chunks() and
+ * rpcrdma_enc_end().
+ *
+ * Context: Any context.
+ */
+void rpcrdma_enc_plain(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+		       const struct rpcrdma_form *form)
+{
+	u32 len = rpcrdma_form_len(form);
+	u8 *p = enc_take(enc, len);
+
+	if (!p)
+		return;
+	if (form->option)
+		put_option(p, xid, credits, RPCRDMA_MSG,
+			   2 * RPCRDMA_WORD + RPCRDMA_NO_CHUNKS_LEN, form);
+	else
+		put_fixed(p, xid, form->vers, credits, RPCRDMA_MSG);
+	memset(p + len - RPCRDMA_NO_CHUNKS_LEN, 0, RPCRDMA_NO_CHUNKS_LEN);
 }
 
 /**

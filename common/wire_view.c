@@ -45,30 +45,6 @@ const char *rpcrdma_fault_name(enum rpcrdma_fault fault)
 }
 
 /**
- * rpcrdma_hdr_msg_direction - Call or Reply, as the RPC message says?
- * @hdr: a header from rpcrdma_decode(); on a fault in its chunk lists the
- *	answer is "unknown"
- *
- * Looks at msg_type of the inline RPC message (RFC 5531, section 9).
- *
- * Context: Any context.
- * Return: the direction, as far as the message can tell.
- */
-enum rpcrdma_direction rpcrdma_hdr_msg_direction(const struct rpcrdma_hdr *hdr)
-{
-	if (hdr->body_len < AT_RPC_TYPE + RPCRDMA_WORD)
-		return RPCRDMA_DIR_UNKNOWN;
-	switch (get_u32(hdr->buf + hdr->body + AT_RPC_TYPE)) {
-	case RPC_TYPE_CALL:
-		return RPCRDMA_DIR_CALL;
-	case RPC_TYPE_REPLY:
-		return RPCRDMA_DIR_REPLY;
-	default:
-		return RPCRDMA_DIR_UNKNOWN;
-	}
-}
-
-/**
  * rpcrdma_hdr_direction - Call or Reply?
  * @hdr: a header from rpcrdma_decode()
  *
@@ -80,7 +56,7 @@ enum rpcrdma_direction rpcrdma_hdr_msg_direction(const struct rpcrdma_hdr *hdr)
  */
 enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr)
 {
-	return hdr->option ? hdr->direction : rpcrdma_hdr_msg_direction(hdr);
+	return hdr_direction(hdr);
 }
 
 /**

@@ -223,7 +223,8 @@ static void expect_overflow(struct kunit *test, const struct rpcrdma_enc *enc,
 {
 	KUNIT_EXPECT_TRUE(test, enc->overflow);
 	KUNIT_EXPECT_LE(test, enc->len, max);
-	KUNIT_EXPECT_LT(test, max - enc->len, RPCRDMA_SEGMENT_LEN);
+	KUNIT_EXPECT_LT(test, max - enc->len,
+			RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN);
 	KUNIT_EXPECT_EQ(test, memcmp(enc->buf, whole, enc->len), 0);
 }
 
@@ -310,6 +311,47 @@ static void wire_encode_no_chunks(struct kunit *test)
 	rpcrdma_enc_no_chunks(&enc);
 	KUNIT_EXPECT_TRUE(test, enc.overflow);
 	KUNIT_EXPECT_EQ(test, enc.len, RPCRDMA_HDR_MIN);
+}
+
+/* As begin, no chunks, end; and nothing where one octet is missing */
+static void expect_plain(struct kunit *test, const struct rpcrdma_form *form)
+{
+	u32 len = rpcrdma_form_len(form);
+	u8 in_steps[48], at_once[48];
+	struct rpcrdma_enc enc;
+
+	memset(at_once, 0xff, sizeof(at_once));
+	memset(in_steps, 0xff, sizeof(in_steps));
+	rpcrdma_enc_init(&enc, in_steps, sizeof(in_steps));
+	rpcrdma_enc_begin(&enc, XID, 32, RPCRDMA_MSG, form);
+	rpcrdma_enc_no_chunks(&enc);
+	rpcrdma_enc_end(&enc);
+	KUNIT_EXPECT_EQ(test, enc.len, len);
+
+	rpcrdma_enc_init(&enc, at_once, len - 1);
+	rpcrdma_enc_plain(&enc, XID, 32, form);
+	KUNIT_EXPECT_TRUE(test, enc.overflow);
+	KUNIT_EXPECT_EQ(test, at_once[0], 0xff);
+
+	rpcrdma_enc_init(&enc, at_once, len);
+	rpcrdma_enc_plain(&enc, XID, 32, form);
+	KUNIT_EXPECT_FALSE(test, enc.overflow);
+	KUNIT_EXPECT_EQ(test, enc.len, len);
+	KUNIT_EXPECT_EQ(test, memcmp(in_steps, at_once, sizeof(at_once)), 0);
+}
+
+static void wire_encode_plain(struct kunit *test)
+{
+	const struct rpcrdma_form v1 = { .vers = RPCRDMA_V1 };
+	const struct rpcrdma_form option = {
+		.vers = RPCRDMA_V2,
+		.option = true,
+		.direction = RPCRDMA_DIR_REPLY,
+		.inv_handle = 0x01020304,
+	};
+
+	expect_plain(test, &v1);
+	expect_plain(test, &option);
 }
 
 /* What was decoded and given back in full is, octet for octet, what came */
@@ -427,6 +469,7 @@ static struct kunit_case wire_enc_cases[] = {
 	KUNIT_CASE(wire_form_of_reply),
 	KUNIT_CASE(wire_encode_overflow),
 	KUNIT_CASE(wire_encode_no_chunks),
+	KUNIT_CASE(wire_encode_plain),
 	KUNIT_CASE(wire_encode_decoded),
 	KUNIT_CASE(wire_chunk_result),
 	KUNIT_CASE(wire_chunk_result_large),

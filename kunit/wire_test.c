@@ -395,6 +395,7 @@ static void wire_direction(struct kunit *test)
 		{ 36, { XID, 1, 1, 0, 0, 0, 0, XID, 0 }, RPCRDMA_DIR_CALL },
 		{ 36, { XID, 1, 1, 0, 0, 0, 0, XID, 1 }, RPCRDMA_DIR_REPLY },
 		{ 36, { XID, 1, 1, 0, 0, 0, 0, XID, 2 }, RPCRDMA_DIR_UNKNOWN },
+		{ 36, { XID, 1, 1, 0, 0, 0, 0, XID, 3 }, RPCRDMA_DIR_UNKNOWN },
 		{ 35, { XID, 1, 1, 0, 0, 0, 0, XID, 0 }, RPCRDMA_DIR_UNKNOWN },
 		{ 28, { XID, 1, 1, 0, 0, 0, 0 }, RPCRDMA_DIR_UNKNOWN },
 		{ 36, { XID, 1, 1, 1, 0, 0, 0, XID, 1 }, RPCRDMA_DIR_UNKNOWN },

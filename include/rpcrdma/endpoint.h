@@ -202,6 +202,7 @@ struct rpcrdma_send_marker {
  * @unsignalled: slots posted since the last signalled WR
  * @waiting: chains that found no slots, in order
  * @broken: chains whose last WR was not posted: no completion will come
+ * @bad_wr: where ib_post_send() says which it was
  * @markers: for batches
  */
 struct rpcrdma_sendq {
@@ -214,6 +215,7 @@ struct rpcrdma_sendq {
 	u32 unsignalled;
 	struct list_head waiting;
 	struct list_head broken;
+	const struct ib_send_wr *bad_wr;
 	struct rpcrdma_send_marker markers[RPCRDMA_SEND_MARKERS];
 };
 
@@ -289,16 +291,33 @@ struct rpcrdma_recvq {
 };
 
 /**
+ * enum rpcrdma_wr_kind - WRs of the Send Queue, as the status counts them
+ * @RPCRDMA_WR_OTHER: none of the following
+ * @RPCRDMA_WR_SEND: Send
+ * @RPCRDMA_WR_SEND_INV: Send With Invalidate
+ * @RPCRDMA_WR_READ: RDMA Read
+ * @RPCRDMA_WR_WRITE: RDMA Write
+ * @RPCRDMA_WR_REG_MR: REG_MR
+ * @RPCRDMA_WR_LOCAL_INV: LOCAL_INV
+ * @__RPCRDMA_WR_KINDS: number of values
+ */
+enum rpcrdma_wr_kind {
+	RPCRDMA_WR_OTHER,
+	RPCRDMA_WR_SEND,
+	RPCRDMA_WR_SEND_INV,
+	RPCRDMA_WR_READ,
+	RPCRDMA_WR_WRITE,
+	RPCRDMA_WR_REG_MR,
+	RPCRDMA_WR_LOCAL_INV,
+	__RPCRDMA_WR_KINDS
+};
+
+/**
  * struct rpcrdma_ep_counters - for people; not exact under concurrency
  * @recvs: messages received
  * @recv_octets: and their octets
  * @doorbells: calls of ib_post_send
- * @sends: Sends posted
- * @sends_inv: Sends With Invalidate posted
- * @reads: RDMA Reads posted
- * @writes: RDMA Writes posted
- * @reg_mrs: REG_MR posted
- * @local_invs: LOCAL_INV posted
+ * @wrs: WRs posted, by kind
  * @remote_invs: messages received with invalidation
  * @sendq_waits: chains that had to wait for Send Queue slots
  * @bad_headers: messages refused by the decoder
@@ -307,12 +326,7 @@ struct rpcrdma_ep_counters {
 	u64 recvs;
 	u64 recv_octets;
 	u64 doorbells;
-	u64 sends;
-	u64 sends_inv;
-	u64 reads;
-	u64 writes;
-	u64 reg_mrs;
-	u64 local_invs;
+	u64 wrs[__RPCRDMA_WR_KINDS];
 	u64 remote_invs;
 	u64 sendq_waits;
 	u64 bad_headers;
@@ -492,12 +506,31 @@ void rpcrdma_sendq_init(struct rpcrdma_ep *ep);
 void rpcrdma_sendq_open(struct rpcrdma_ep *ep);
 void rpcrdma_sendq_shut(struct rpcrdma_ep *ep);
 void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep);
-void rpcrdma_chain_init(struct rpcrdma_chain *chain,
-			void (*done)(struct rpcrdma_chain *chain,
-				     enum ib_wc_status status));
+void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc);
 void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 			  struct ib_send_wr *first);
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
+
+/**
+ * rpcrdma_chain_init - start an empty chain
+ * @chain: to be filled in; zeroes, or one that the Send Queue does not have
+ * @done: see struct rpcrdma_chain
+ *
+ * Context: any.
+ */
+static inline void
+rpcrdma_chain_init(struct rpcrdma_chain *chain,
+		   void (*done)(struct rpcrdma_chain *chain,
+				enum ib_wc_status status))
+{
+	RPCRDMA_INVARIANT(4, !chain->busy);
+	chain->cqe.done = rpcrdma_chain_wc;
+	INIT_LIST_HEAD(&chain->list);
+	chain->first = NULL;
+	chain->last = NULL;
+	chain->slots = 0;
+	chain->done = done;
+}
 
 /**
  * rpcrdma_chain_waits - was a chain given to the Send Queue and not posted yet?
@@ -543,8 +576,6 @@ void rpcrdma_dmabuf_sync_for_device(struct rpcrdma_dmabuf *buf, u32 offset,
 				    u32 len);
 void rpcrdma_dmabuf_sync_for_cpu(struct rpcrdma_dmabuf *buf, u32 offset,
 				 u32 len);
-void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf, struct ib_sge *sge,
-			u32 offset, u32 len);
 int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
 		     struct page *page, u32 offset, u32 len,
 		     enum dma_data_direction dir);
@@ -554,6 +585,23 @@ int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 		   unsigned int nents, enum dma_data_direction dir);
 void rpcrdma_unmap_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 		      unsigned int nents, enum dma_data_direction dir);
+
+/**
+ * rpcrdma_dmabuf_sge - describe a range of a mapped buffer
+ * @buf: mapped buffer
+ * @sge: to be filled in
+ * @offset: first octet
+ * @len: octets
+ *
+ * Context: any.
+ */
+static inline void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf,
+				      struct ib_sge *sge, u32 offset, u32 len)
+{
+	sge->addr = buf->addr + offset;
+	sge->length = len;
+	sge->lkey = buf->ep->pd->local_dma_lkey;
+}
 
 /* device.c */
 int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device);

@@ -244,7 +244,6 @@ enum rpcrdma_disposition rpcrdma_decode(struct rpcrdma_hdr *hdr,
 const char *rpcrdma_fault_name(enum rpcrdma_fault fault);
 
 enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr);
-enum rpcrdma_direction rpcrdma_hdr_msg_direction(const struct rpcrdma_hdr *hdr);
 
 /**
  * rpcrdma_hdr_has_message - does the header bring octets of an RPC message?
@@ -379,6 +378,8 @@ void rpcrdma_enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 		       enum rpcrdma_proc proc);
 void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		       enum rpcrdma_proc proc, const struct rpcrdma_form *form);
+void rpcrdma_enc_plain(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+		       const struct rpcrdma_form *form);
 void rpcrdma_enc_inv_handle(struct rpcrdma_enc *enc, u32 handle);
 void rpcrdma_enc_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_read_segment(struct rpcrdma_enc *enc, u32 position,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Words and segments as the wire has them: for the decoder, for the iterators over
+ * Words and segments as the wire has them: for the decoder, for what looks at
  * what it has checked, and for the encoder.
  */
 #ifndef RPCRDMA_WIRE_GET_H
@@ -38,6 +38,29 @@ static inline void get_segment(const u8 *p, struct rpcrdma_segment *seg)
 	seg->handle = get_u32(p);
 	seg->length = get_u32(p + 4);
 	seg->offset = be64_to_cpu(offset);
+}
+
+/*
+ * As msg_type of the inline RPC message says (RFC 5531, section 9); a header with a
+ * fault in its chunk lists has none.
+ */
+static inline enum rpcrdma_direction
+hdr_msg_direction(const struct rpcrdma_hdr *hdr)
+{
+	u32 type;
+
+	if (hdr->body_len < AT_RPC_TYPE + RPCRDMA_WORD)
+		return RPCRDMA_DIR_UNKNOWN;
+	type = get_u32(hdr->buf + hdr->body + AT_RPC_TYPE);
+	/* RPC_TYPE_CALL and RPC_TYPE_REPLY have the values of the direction */
+	return type <= RPC_TYPE_REPLY ? type : RPCRDMA_DIR_UNKNOWN;
+}
+
+/* What rpcrdma_hdr_direction() says, for the pure files themselves */
+static inline enum rpcrdma_direction
+hdr_direction(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->option ? hdr->direction : hdr_msg_direction(hdr);
 }
 
 #endif /* RPCRDMA_WIRE_GET_H */

@@ -10,6 +10,7 @@
 #ifdef __KERNEL__
 
 #include <linux/types.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
@@ -37,6 +38,13 @@ typedef uint64_t u64;
 #define be32_to_cpu(x)	be32toh(x)
 #define cpu_to_be64(x)	htobe64(x)
 #define be64_to_cpu(x)	be64toh(x)
+
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+#define noinline
+#ifndef __always_inline
+#define __always_inline	inline
+#endif
 
 #define U32_MAX		UINT32_MAX
 #define U64_MAX		UINT64_MAX
