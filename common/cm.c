@@ -8,6 +8,7 @@
 
 #include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
+#include "rpcrdma/status.h"
 #include "rpcrdma/trace.h"
 
 /* Milliseconds for address and route resolution, each */

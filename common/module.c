@@ -7,6 +7,7 @@
 
 #include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
+#include "rpcrdma/status.h"
 #include "rpcrdma/sides.h"
 
 #define CREATE_TRACE_POINTS

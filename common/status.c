@@ -11,6 +11,7 @@
 
 #include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
+#include "rpcrdma/status.h"
 
 /* Protects both lists; held while a line is shown, so that objects stay */
 static DEFINE_MUTEX(rpcrdma_status_lock);

@@ -8,6 +8,7 @@
 #include <linux/sunrpc/addr.h>
 
 #include "rpcrdma/sides.h"
+#include "rpcrdma/status.h"
 #include "svc_rdma.h"
 
 #define SVC_RDMA_BACKLOG	10

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The Send Queue of an endpoint: chains of WRs, and the accounting of slots. What can
+ * be done with them is in endpoint.h.
+ */
+#ifndef RPCRDMA_SENDQ_H
+#define RPCRDMA_SENDQ_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct rpcrdma_ep;
+
+/**
+ * struct rpcrdma_chain - WRs that are posted with one doorbell
+ * @cqe: of the last WR when it is signalled
+ * @list: in the Send Queue's wait list
+ * @ep: set when posted
+ * @first: first WR
+ * @last: last WR
+ * @slots: Send Queue slots, that is, number of WRs
+ * @busy: with the Send Queue: it has a @done that was not called, or waits
+ * @seq: where it ends in the Send Queue; private to sendq.c
+ * @done: called exactly once for each successful rpcrdma_sendq_post() of a
+ *	chain with a @done, with no lock held, in the context of the Send CQ
+ *	or in that of the teardown; the chain is the owner's again.
+ *	NULL: the chain owns nothing but header buffers that stay mapped. It is
+ *	not signalled (one in a batch is, by the queue's own cqe), nobody is
+ *	told, and its memory may be reused once the peer's answer shows that
+ *	it was received, or in rpcrdma_ep_ops.release.
+ */
+struct rpcrdma_chain {
+	struct ib_cqe cqe;
+	struct list_head list;
+	struct rpcrdma_ep *ep;
+	struct ib_send_wr *first;
+	struct ib_send_wr *last;
+	u32 slots;
+	bool busy;
+	u64 seq;
+	void (*done)(struct rpcrdma_chain *chain, enum ib_wc_status status);
+};
+
+#define RPCRDMA_SEND_MARKERS	8
+
+/**
+ * struct rpcrdma_send_marker - a signalled WR in a batch that is not
+ * @cqe: its completion entry
+ * @seq: the batch ends here
+ * @busy: posted
+ */
+struct rpcrdma_send_marker {
+	struct ib_cqe cqe;
+	u64 seq;
+	bool busy;
+};
+
+/**
+ * struct rpcrdma_sendq - accounting of the Send Queue
+ * @lock: protects all of it and keeps the order of posts
+ * @open: chains may be posted
+ * @depth: slots, without the one kept for the drain
+ * @batch: most slots left unsignalled
+ * @posted: slots ever posted
+ * @completed: slots known to be complete
+ * @unsignalled: slots posted since the last signalled WR
+ * @waiting: chains that found no slots, in order
+ * @broken: chains whose last WR was not posted: no completion will come
+ * @bad_wr: where ib_post_send() says which it was
+ * @markers: for batches
+ */
+struct rpcrdma_sendq {
+	spinlock_t lock;
+	bool open;
+	u32 depth;
+	u32 batch;
+	u64 posted;
+	u64 completed;
+	u32 unsignalled;
+	struct list_head waiting;
+	struct list_head broken;
+	const struct ib_send_wr *bad_wr;
+	struct rpcrdma_send_marker markers[RPCRDMA_SEND_MARKERS];
+};
+
+#endif /* RPCRDMA_SENDQ_H */
