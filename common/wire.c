@@ -392,16 +392,8 @@ static enum rpcrdma_fault dec_optinfo(struct decoder *dec,
 				      const struct option *option)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
-	enum rpcrdma_fault fault;
-	u32 len;
+	enum rpcrdma_fault fault = option->decode(dec);
 
-	fault = dec_u32(dec, &len);
-	if (fault)
-		return fault;
-	if (len > room(dec))
-		return RPCRDMA_FAULT_SHORT;
-	dec->end = dec->at + len;
-	fault = option->decode(dec);
 	if (fault)
 		return fault;
 	hdr->proc = option->proc;
@@ -412,32 +404,34 @@ static enum rpcrdma_fault dec_optinfo(struct decoder *dec,
 	return fault;
 }
 
-static enum rpcrdma_fault dec_optional(struct decoder *dec)
+static noinline enum rpcrdma_fault dec_optional(struct decoder *dec)
 {
+	const u8 *p = dec->hdr->buf + dec->at;
 	const struct option *option;
 	enum rpcrdma_fault fault;
-	u32 opttype;
+	u32 len;
 
-	fault = dec_u32(dec, &opttype);
-	if (fault)
-		return fault;
-	option = find_option(opttype);
+	if (room(dec) < RPCRDMA_WORD)
+		return RPCRDMA_FAULT_SHORT;
+	option = find_option(get_u32(p));
 	if (!option)
 		return RPCRDMA_FAULT_OPTION;
+	if (room(dec) < 2 * RPCRDMA_WORD)
+		return RPCRDMA_FAULT_SHORT;
+	dec->at += 2 * RPCRDMA_WORD;
+	len = get_u32(p + RPCRDMA_WORD);
+	if (len > room(dec))
+		return RPCRDMA_FAULT_SHORT;
+	dec->end = dec->at + len;
 	fault = dec_optinfo(dec, option);
 	return fault ? fault : check_message(dec);
 }
 
-/* What else a version has, and what it reserves */
-static noinline enum rpcrdma_fault dec_other(struct decoder *dec)
+/* What a version reserves */
+static enum rpcrdma_fault reserved(const struct rpcrdma_hdr *hdr)
 {
-	const struct rpcrdma_hdr *hdr = dec->hdr;
-
-	if (hdr->vers == RPCRDMA_V1)
-		return hdr->proc == RPCRDMA_DONE ? RPCRDMA_FAULT_RESERVED :
-						   RPCRDMA_FAULT_PROC;
-	return hdr->proc == RPCRDMA_OPTIONAL ? dec_optional(dec) :
-					       RPCRDMA_FAULT_PROC;
+	return hdr->vers == RPCRDMA_V1 && hdr->proc == RPCRDMA_DONE ?
+	       RPCRDMA_FAULT_RESERVED : RPCRDMA_FAULT_PROC;
 }
 
 static enum rpcrdma_fault dec_by_proc(struct decoder *dec)
@@ -454,7 +448,9 @@ static enum rpcrdma_fault dec_by_proc(struct decoder *dec)
 	case RPCRDMA_NOMSG:
 		return dec_message(dec);
 	default:
-		return dec_other(dec);
+		if (hdr->proc == RPCRDMA_OPTIONAL && hdr->vers == RPCRDMA_V2)
+			return dec_optional(dec);
+		return reserved(hdr);
 	}
 }
 

@@ -61,6 +61,8 @@ static const struct decode_case v2_cases[] = {
 	{ "RDMA_NOMSG, 28 octets", RPCRDMA_ANSWER_BAD_HEADER,
 	  RPCRDMA_FAULT_POSITION_ZERO, 28,
 	  { XID, 2, 32, RPCRDMA_NOMSG } },
+	{ "three octets of an option, 19 octets", RPCRDMA_DROP,
+	  RPCRDMA_FAULT_SHORT, 19, { XID, 2, 32, RPCRDMA_OPTIONAL, 7 } },
 	{ "unknown option, 23 octets", RPCRDMA_DROP, RPCRDMA_FAULT_OPTION, 23,
 	  { XID, 2, 32, RPCRDMA_OPTIONAL, 7, 0 } },
 	{ "unknown option, 24 octets", RPCRDMA_ANSWER_OPTION,
