@@ -9,55 +9,36 @@
 #include "svc_rdma.h"
 
 /**
- * svc_rdma_call_get - begin to process a Call
- * @conn: connection
- * @recv: the message, now the context's
+ * svc_rdma_call_alloc - one context more
+ * @conn: connection that has no idle one
  *
  * Context: process, may sleep.
  *
- * Return: the context, or NULL when memory is short: @recv stays the caller's.
+ * Return: the context, or NULL when memory is short.
  */
-struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn,
-					struct rpcrdma_recv *recv)
+struct svc_rdma_call *svc_rdma_call_alloc(struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_call *call;
 
+	call = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*call), GFP_KERNEL));
+	if (!call)
+		return NULL;
+	call->conn = conn;
+	call->reads.dir = DMA_FROM_DEVICE;
 	spin_lock_bh(&conn->lock);
-	call = list_first_entry_or_null(&conn->free_calls,
-					struct svc_rdma_call, list);
-	if (call)
-		list_del(&call->list);
-	conn->nr_busy_calls++;
+	conn->nr_calls++;
 	spin_unlock_bh(&conn->lock);
-	if (!call) {
-		call = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*call), GFP_KERNEL));
-		if (!call) {
-			spin_lock_bh(&conn->lock);
-			conn->nr_busy_calls--;
-			spin_unlock_bh(&conn->lock);
-			return NULL;
-		}
-		call->conn = conn;
-		svc_rdma_rwset_init(&call->reads, DMA_FROM_DEVICE);
-	}
-	call->recv = recv;
-	call->nr_payloads = 0;
 	return call;
 }
 
-/**
- * svc_rdma_call_put_recv - let the next Call have the Receive buffer
- * @call: Call whose message and header are not needed any more
- *
- * Context: process or softirq.
- */
-void svc_rdma_call_put_recv(struct svc_rdma_call *call)
+/* What a Call without Read chunks does not have */
+static noinline void call_put_pages(struct svc_rdma_call *call)
 {
-	struct rpcrdma_recv *recv = call->recv;
-
-	call->recv = NULL;
-	if (recv)
-		rpcrdma_recv_put(recv);
+	if (call->nr_pages)
+		svc_rdma_pages_put(call->pages, call->nr_pages);
+	call->nr_pages = 0;
+	kfree(call->copy);
+	call->copy = NULL;
 }
 
 /**
@@ -68,18 +49,11 @@ void svc_rdma_call_put_recv(struct svc_rdma_call *call)
  */
 void svc_rdma_call_put(struct svc_rdma_call *call)
 {
-	struct svc_rdma_conn *conn = call->conn;
-
 	svc_rdma_call_put_recv(call);
-	if (call->nr_pages)
-		svc_rdma_pages_put(call->pages, call->nr_pages);
-	call->nr_pages = 0;
-	kfree(call->copy);
-	call->copy = NULL;
-	spin_lock_bh(&conn->lock);
-	list_add(&call->list, &conn->free_calls);
-	conn->nr_busy_calls--;
-	spin_unlock_bh(&conn->lock);
+	if (unlikely(call->nr_pages || call->copy))
+		call_put_pages(call);
+	/* Taken under conn->lock alone, it can be given back without */
+	llist_add(&call->free, &call->conn->free_calls);
 }
 
 /**
@@ -109,10 +83,13 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 	}
 	got = svc_rdma_pages_get(call->pages, nr);
 	for (; got < nr; got++) {
+		RPCRDMA_INVARIANT(9, rqstp->rq_pages[got]);
 		call->pages[got] = rqstp->rq_pages[got];
 		rqstp->rq_pages[got] = NULL;
 	}
 	call->nr_pages = nr;
+	call->sink.pages = call->pages;
+	call->sink.page_len = nr << PAGE_SHIFT;
 	return 0;
 }
 
@@ -126,10 +103,11 @@ void svc_rdma_calls_free(struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_call *call, *next;
 
-	RPCRDMA_INVARIANT(12, !conn->nr_busy_calls);
-	list_for_each_entry_safe(call, next, &conn->free_calls, list) {
+	llist_for_each_entry_safe(call, next, llist_del_all(&conn->free_calls),
+				  free) {
 		kfree(call->pages);
 		kfree(call);
+		conn->nr_calls--;
 	}
-	INIT_LIST_HEAD(&conn->free_calls);
+	RPCRDMA_INVARIANT(12, !conn->nr_calls);
 }

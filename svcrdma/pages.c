@@ -41,7 +41,7 @@ unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
 /**
  * svc_rdma_pages_put - give pages to the pool
  * @pages: pages that nobody else refers to
- * @nr: how many
+ * @nr: how many; none is NULL
  *
  * What the pool cannot hold is freed.
  *
@@ -56,8 +56,29 @@ void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 	memcpy(&pool[pool_nr], pages, keep * sizeof(*pages));
 	pool_nr += keep;
 	spin_unlock_bh(&pool_lock);
-	while (keep < nr)
-		put_page(pages[keep++]);
+	if (keep < nr)
+		release_pages(pages + keep, nr - keep);
+}
+
+/**
+ * svc_rdma_pages_all - are they all there?
+ * @pages: pages
+ * @nr: how many there should be
+ *
+ * Context: any.
+ *
+ * Return: false if there is a NULL among them.
+ */
+bool svc_rdma_pages_all(struct page **pages, unsigned int nr)
+{
+	/* Once for each page that a message brings or takes along */
+	for (; nr >= 4; nr -= 4, pages += 4)
+		if (unlikely(!pages[0] || !pages[1] || !pages[2] || !pages[3]))
+			return false;
+	for (; nr; nr--)
+		if (unlikely(!*pages++))
+			return false;
+	return true;
 }
 
 /**

@@ -18,6 +18,49 @@
 #define SVC_RDMA_REPLY_PAGES	1
 
 /**
+ * svc_rdma_received_alloc - a place for each message that can arrive
+ * @conn: connection whose Receives are not posted yet
+ *
+ * Context: process, may sleep. Freed with @conn.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int svc_rdma_received_alloc(struct svc_rdma_conn *conn)
+{
+	u32 size = roundup_pow_of_two(conn->ep->sizes.recvs);
+
+	conn->received = RPCRDMA_ALLOC(NULL, kmalloc_array(size,
+							   sizeof(*conn->received),
+							   GFP_KERNEL));
+	if (!conn->received)
+		return -ENOMEM;
+	conn->received_mask = size - 1;
+	return 0;
+}
+
+/* Whoever calls these holds conn->lock */
+
+static bool has_received(const struct svc_rdma_conn *conn)
+{
+	return conn->received_first != conn->received_end;
+}
+
+static struct rpcrdma_recv *take_received(struct svc_rdma_conn *conn)
+{
+	return conn->received[conn->received_first++ & conn->received_mask];
+}
+
+static struct svc_rdma_call *take_ready(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_call *call = conn->ready;
+
+	conn->ready = call->next;
+	if (!conn->ready)
+		conn->ready_end = &conn->ready;
+	return call;
+}
+
+/**
  * svc_rdma_received - a message arrived
  * @ep: endpoint
  * @recv: message
@@ -32,7 +75,7 @@ void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 
 	percpu_counter_inc(&svc_rdma_stat_recv);
 	spin_lock_bh(&conn->lock);
-	list_add_tail(&recv->list, &conn->received);
+	conn->received[conn->received_end++ & conn->received_mask] = recv;
 	svc_rdma_make_ready(conn);
 	spin_unlock_bh(&conn->lock);
 }
@@ -48,8 +91,10 @@ static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 		svc_rdma_call_put(call);
 		return;
 	}
+	call->next = NULL;
 	spin_lock_bh(&conn->lock);
-	list_add_tail(&call->list, &conn->ready);
+	*conn->ready_end = call;
+	conn->ready_end = &call->next;
 	svc_rdma_make_ready(conn);
 	spin_unlock_bh(&conn->lock);
 }
@@ -62,19 +107,13 @@ static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
  */
 void svc_rdma_drop_received(struct svc_rdma_conn *conn)
 {
-	struct rpcrdma_recv *recv, *next_recv;
-	struct svc_rdma_call *call, *next_call;
-	LIST_HEAD(received);
-	LIST_HEAD(ready);
+	struct svc_rdma_call *call;
 
-	spin_lock_bh(&conn->lock);
-	list_splice_init(&conn->received, &received);
-	list_splice_init(&conn->ready, &ready);
-	spin_unlock_bh(&conn->lock);
-
-	list_for_each_entry_safe(recv, next_recv, &received, list)
-		rpcrdma_recv_put(recv);
-	list_for_each_entry_safe(call, next_call, &ready, list) {
+	/* Nobody is left who would add to them */
+	while (has_received(conn))
+		rpcrdma_recv_put(take_received(conn));
+	while (conn->ready) {
+		call = take_ready(conn);
 		svc_rdma_rwset_release(conn, &call->reads);
 		svc_rdma_call_put(call);
 	}
@@ -93,57 +132,53 @@ void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt)
 		svc_rdma_call_put(ctxt);
 }
 
-static enum rpcrdma_layout layout(const struct rpcrdma_hdr *hdr)
-{
-	return rpcrdma_plan_layout(hdr, PAGE_SIZE);
-}
-
-/* Where in the message that begins which goes into pages */
-static u32 pages_start(const struct rpcrdma_hdr *hdr)
-{
-	return layout(hdr) == RPCRDMA_LAYOUT_CHUNK ? hdr->item : 0;
-}
-
 /* Octets that go into pages, XDR roundup included */
-static u32 pages_len(const struct rpcrdma_hdr *hdr)
+static u32 pages_len(const struct svc_rdma_call *call)
 {
-	return layout(hdr) == RPCRDMA_LAYOUT_CHUNK ?
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+
+	return call->layout == RPCRDMA_LAYOUT_CHUNK ?
 	       xdr_align_size(hdr->read_bytes) : hdr->msg_len;
 }
 
-static int build_reads(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
+/* The chunk's octets, which go into pages of their own */
+static int read_chunk(struct svc_rdma_call *call)
 {
-	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
-	struct xdr_buf sink = {
-		.pages		= call->pages,
-		.page_len	= call->nr_pages << PAGE_SHIFT,
-	};
-	u32 start = pages_start(hdr);
+	struct rpcrdma_read_iter *it = &call->it;
+	u32 at = 0;
+	int rc = 0;
+
+	rpcrdma_read_iter_init(it, &call->recv->hdr);
+	while (!rc && rpcrdma_read_iter_next(it)) {
+		if (it->seg.length)
+			rc = svc_rdma_rwset_add(call->conn, &call->reads,
+						&call->sink, at, &it->seg);
+		at += it->seg.length;
+	}
+	return rc;
+}
+
+/* Whatever of the message is in chunks, each to its place */
+static noinline int read_message(struct svc_rdma_call *call)
+{
 	struct rpcrdma_tiler tiler;
 	struct rpcrdma_extent ext;
-	int rc;
+	int rc = 0;
 
-	rpcrdma_tiler_init(&tiler, hdr);
-	while (rpcrdma_tiler_next(&tiler, &ext)) {
-		struct svc_rdma_cursor cur = {
-			.buf	= &sink,
-			.at	= ext.msg - start,
-		};
-
-		if (ext.kind != RPCRDMA_EXTENT_READ)
-			continue;
-		rc = svc_rdma_rwset_add(conn, &call->reads, &cur, &ext.seg);
-		if (rc)
-			return rc;
+	rpcrdma_tiler_init(&tiler, &call->recv->hdr);
+	while (!rc && rpcrdma_tiler_next(&tiler, &ext)) {
+		if (ext.kind == RPCRDMA_EXTENT_READ)
+			rc = svc_rdma_rwset_add(call->conn, &call->reads,
+						&call->sink, ext.msg, &ext.seg);
 	}
-	return 0;
+	return rc;
 }
 
 /* On error nothing is in progress, and the pages stay the call's */
 static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 		       struct svc_rdma_call *call)
 {
-	unsigned int nr = DIV_ROUND_UP(pages_len(&call->recv->hdr), PAGE_SIZE);
+	unsigned int nr = DIV_ROUND_UP(pages_len(call), PAGE_SIZE);
 	int rc = 0;
 
 	if (nr + SVC_RDMA_REPLY_PAGES > rqstp->rq_page_end - rqstp->rq_pages)
@@ -154,7 +189,8 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	if (!call->nr_pages)
 		rc = svc_rdma_call_own_pages(call, rqstp, nr);
 	if (!rc)
-		rc = build_reads(conn, call);
+		rc = likely(call->layout == RPCRDMA_LAYOUT_CHUNK) ?
+		     read_chunk(call) : read_message(call);
 	if (!rc) {
 		rpcrdma_chain_init(&call->chain, reads_done);
 		rpcrdma_chain_append(conn->ep, &call->chain,
@@ -170,14 +206,12 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 /* One for one: the displaced pages serve the next Reads */
 static void exchange_pages(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
-	unsigned int i, nr = call->nr_pages;
+	unsigned int nr = call->nr_pages;
 
-	for (i = 0; i < nr; i++) {
-		RPCRDMA_INVARIANT(9, rqstp->rq_pages[i] && call->pages[i]);
-		swap(rqstp->rq_pages[i], call->pages[i]);
-	}
+	RPCRDMA_INVARIANT(9, svc_rdma_pages_all(rqstp->rq_pages, nr));
+	svc_rdma_pages_put(rqstp->rq_pages, nr);
+	memcpy(rqstp->rq_pages, call->pages, nr * sizeof(*call->pages));
 	call->nr_pages = 0;
-	svc_rdma_pages_put(call->pages, nr);
 	rqstp->rq_respages = &rqstp->rq_pages[nr];
 	rqstp->rq_next_page = rqstp->rq_respages;
 }
@@ -201,22 +235,20 @@ static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
 }
 
 /*
- * What the RDMA Reads left out. After them and not before: the device may own
- * the cache lines next to what it writes.
+ * What the RDMA Reads of a whole message left out. After them and not before:
+ * the device may own the cache lines next to what it writes.
  */
-static void fill_gaps(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
+static noinline void fill_gaps(struct svc_rqst *rqstp,
+			       const struct rpcrdma_hdr *hdr)
 {
-	bool all = layout(hdr) != RPCRDMA_LAYOUT_CHUNK;
-	u32 start = pages_start(hdr);
 	struct rpcrdma_tiler tiler;
 	struct rpcrdma_extent ext;
 
 	rpcrdma_tiler_init(&tiler, hdr);
 	while (rpcrdma_tiler_next(&tiler, &ext)) {
 		if (ext.kind == RPCRDMA_EXTENT_PAD)
-			fill_pages(rqstp->rq_pages, ext.msg - start, NULL,
-				   ext.len);
-		else if (ext.kind == RPCRDMA_EXTENT_INLINE && all)
+			fill_pages(rqstp->rq_pages, ext.msg, NULL, ext.len);
+		else if (ext.kind == RPCRDMA_EXTENT_INLINE)
 			fill_pages(rqstp->rq_pages, ext.msg, hdr->buf + ext.src,
 				   ext.len);
 	}
@@ -238,6 +270,17 @@ static void arg_inline(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr,
 	arg->tail[0].iov_len = hdr->body_len - position;
 	arg->len = hdr->body_len + page_len;
 	arg->buflen = arg->len;
+}
+
+/* The message as it was received, around what its only Read chunk brought */
+static void arg_chunk(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
+{
+	u32 len = xdr_align_size(hdr->read_bytes);
+
+	if (len != hdr->read_bytes)
+		fill_pages(rqstp->rq_pages, hdr->read_bytes, NULL,
+			   len - hdr->read_bytes);
+	arg_inline(rqstp, hdr, hdr->item, len);
 }
 
 /* The message in pages, from its first octet */
@@ -289,8 +332,9 @@ static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	return rqstp->rq_arg.len;
 }
 
-static void refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-		   enum rpcrdma_answer answer, const char *why)
+static noinline void refuse(struct svc_rdma_conn *conn,
+			    struct rpcrdma_recv *recv,
+			    enum rpcrdma_answer answer, const char *why)
 {
 	int rc;
 
@@ -302,7 +346,7 @@ static void refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 				       "an error could not be sent");
 }
 
-static int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	struct rpcrdma_recv *recv = call->recv;
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
@@ -310,22 +354,19 @@ static int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 
 	svc_rdma_rwset_release(conn, &call->reads);
 	exchange_pages(rqstp, call);
+	if (likely(call->layout == RPCRDMA_LAYOUT_CHUNK)) {
+		arg_chunk(rqstp, hdr);
+		return deliver(rqstp, call);
+	}
 	fill_gaps(rqstp, hdr);
-	switch (layout(hdr)) {
-	case RPCRDMA_LAYOUT_ONE_PIECE:
-		if (!arg_in_one_piece(rqstp, call, hdr->msg_len))
-			break;
+	if (call->layout == RPCRDMA_LAYOUT_PAGES) {
+		arg_in_pages(rqstp, hdr->msg_len);
+	} else if (arg_in_one_piece(rqstp, call, hdr->msg_len)) {
 		call->recv = NULL;
 		svc_rdma_call_put(call);
 		refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK,
 		       "no memory for it in one piece");
 		return 0;
-	case RPCRDMA_LAYOUT_PAGES:
-		arg_in_pages(rqstp, hdr->msg_len);
-		break;
-	default:
-		arg_inline(rqstp, hdr, pages_start(hdr), pages_len(hdr));
-		break;
 	}
 	return deliver(rqstp, call);
 }
@@ -341,7 +382,8 @@ static bool wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
 	spin_lock_bh(&conn->lock);
 	wait = conn->nr_busy_rws;
 	if (wait) {
-		list_add(&call->recv->list, &conn->received);
+		conn->received[--conn->received_first & conn->received_mask] =
+			call->recv;
 		call->recv = NULL;
 		conn->starved = true;
 	}
@@ -351,24 +393,15 @@ static bool wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
 	return wait;
 }
 
-static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
-			struct rpcrdma_recv *recv)
+/* Always 0: the Call is complete when its RDMA Reads are */
+static noinline int begin_reads(struct svc_rqst *rqstp,
+				struct svc_rdma_call *call)
 {
-	struct rpcrdma_hdr *hdr = &recv->hdr;
-	struct svc_rdma_call *call;
+	struct svc_rdma_conn *conn = call->conn;
+	struct rpcrdma_recv *recv = call->recv;
 	int rc;
 
-	call = svc_rdma_call_get(conn, recv);
-	if (!call) {
-		rpcrdma_recv_put(recv);
-		rpcrdma_ep_fail_reason(conn->ep, -ENOMEM, "no memory for a call");
-		return 0;
-	}
-	if (!hdr->read_chunks) {
-		arg_inline(rqstp, hdr, hdr->body_len, 0);
-		return deliver(rqstp, call);
-	}
-
+	call->layout = rpcrdma_plan_layout(&recv->hdr, PAGE_SIZE);
 	rc = start_reads(conn, rqstp, call);
 	if (rc == -EAGAIN) {
 		if (wait_for_mrs(conn, call))
@@ -390,32 +423,55 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	return 0;
 }
 
+static noinline struct svc_rdma_call *more_calls(struct svc_rdma_conn *conn,
+						 struct rpcrdma_recv *recv)
+{
+	struct svc_rdma_call *call = svc_rdma_call_alloc(conn);
+
+	if (!call) {
+		rpcrdma_recv_put(recv);
+		rpcrdma_ep_fail_reason(conn->ep, -ENOMEM, "no memory for a call");
+	}
+	return call;
+}
+
+/* @call: an idle context, or NULL */
+static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+			struct rpcrdma_recv *recv, struct svc_rdma_call *call)
+{
+	if (unlikely(!call)) {
+		call = more_calls(conn, recv);
+		if (!call)
+			return 0;
+	}
+	call->recv = recv;
+	call->nr_payloads = 0;
+	if (recv->hdr.read_chunks)
+		return begin_reads(rqstp, call);
+	arg_inline(rqstp, &recv->hdr, recv->hdr.body_len, 0);
+	return deliver(rqstp, call);
+}
+
 static const char *why_refused(const struct rpcrdma_hdr *hdr)
 {
 	return hdr->fault ? rpcrdma_fault_name(hdr->fault) :
 			    "no RPC message in it";
 }
 
-static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
-			struct rpcrdma_recv *recv)
+/* A message that is no Call, or none that can be had */
+static noinline void process_other(struct svc_rdma_conn *conn,
+				   struct rpcrdma_recv *recv,
+				   enum rpcrdma_answer answer)
 {
 	struct rpcrdma_hdr *hdr = &recv->hdr;
-	enum rpcrdma_disposition disposition;
-	enum rpcrdma_answer answer;
 
-	disposition = rpcrdma_decode(hdr, recv->buf.data, recv->len,
-				     &conn->limits);
-	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER,
-				recv->invalidated);
 	switch (answer) {
-	case RPCRDMA_DO_CALL:
-		return process_call(conn, rqstp, recv);
 	case RPCRDMA_DO_ERR_VERS:
 	case RPCRDMA_DO_ERR_CHUNK:
 	case RPCRDMA_DO_BAD_HEADER:
 	case RPCRDMA_DO_INVAL_OPTION:
 		refuse(conn, recv, answer, why_refused(hdr));
-		return 0;
+		return;
 	case RPCRDMA_DO_REPLY:
 		svc_rdma_bc_reply(conn, recv);
 		break;
@@ -432,35 +488,52 @@ static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	if (hdr->fault)
 		conn->ep->count.bad_headers++;
 	rpcrdma_recv_put(recv);
+}
+
+/* @call: an idle context, or NULL */
+static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+			struct rpcrdma_recv *recv, struct svc_rdma_call *call)
+{
+	enum rpcrdma_disposition disposition;
+	enum rpcrdma_answer answer;
+
+	disposition = rpcrdma_decode(&recv->hdr, recv->buf.data, recv->len,
+				     &conn->limits);
+	answer = rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_RESPONDER,
+				recv->invalidated);
+	if (likely(answer == RPCRDMA_DO_CALL))
+		return process_call(conn, rqstp, recv, call);
+	if (call)
+		svc_rdma_call_put(call);
+	process_other(conn, recv, answer);
 	return 0;
 }
 
 /*
+ * Either a Call whose RDMA Reads are complete, or a message, which is most
+ * often a Call, and an idle context for it: one lock for all.
+ *
  * XPT_DATA is cleared with the last thing taken, not by a thread that finds
  * nothing: that would cost a wake-up for each Call.
  */
-static void take_next(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
-		      struct rpcrdma_recv **recv)
+static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
+				       struct rpcrdma_recv **recv)
 {
-	spin_lock_bh(&conn->lock);
+	struct svc_rdma_call *call = NULL;
+
 	*recv = NULL;
-	*call = list_first_entry_or_null(&conn->ready, struct svc_rdma_call,
-					 list);
-	if (*call) {
-		list_del(&(*call)->list);
-	} else {
-		/* A starved one is at the head, and nothing overtakes it */
-		if (!conn->starved)
-			*recv = list_first_entry_or_null(&conn->received,
-							 struct rpcrdma_recv,
-							 list);
-		if (*recv)
-			list_del(&(*recv)->list);
+	spin_lock_bh(&conn->lock);
+	if (conn->ready) {
+		call = take_ready(conn);
+	} else if (has_received(conn) && !conn->starved) {
+		/* A starved one is the first, and nothing overtakes it */
+		*recv = take_received(conn);
+		call = svc_rdma_call_get(conn);
 	}
-	if (list_empty(&conn->ready) &&
-	    (conn->starved || list_empty(&conn->received)))
+	if (!conn->ready && (!has_received(conn) || conn->starved))
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
 	spin_unlock_bh(&conn->lock);
+	return call;
 }
 
 /**
@@ -483,18 +556,18 @@ int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 	rqstp->rq_next_page = rqstp->rq_pages;
 	rqstp->rq_xprt_ctxt = NULL;
 
-	if (!svc_rdma_enter(conn)) {
+	if (unlikely(!svc_rdma_enter(conn))) {
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
 		svc_xprt_received(&conn->xprt);
 		return 0;
 	}
-	take_next(conn, &call, &recv);
+	call = take_next(conn, &recv);
 	/* Other threads may take what follows while this one works */
 	svc_xprt_received(&conn->xprt);
-	if (call)
+	if (recv)
+		len = process_recv(conn, rqstp, recv, call);
+	else if (call)
 		len = finish_reads(rqstp, call);
-	else if (recv)
-		len = process_recv(conn, rqstp, recv);
 	svc_rdma_leave(conn);
 	return len;
 }

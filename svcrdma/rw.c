@@ -23,84 +23,39 @@
 
 /**
  * struct svc_rdma_rw - one RDMA Read or Write, which may take several WRs
- * @list: in its set, or in the connection's list of idle ones
+ * @next: in its set, or among the connection's idle ones
  * @ctx: rdma_rw's part
  * @large: size class
  * @nents: entries of @sgl in use
  * @sgl: what is moved
  */
 struct svc_rdma_rw {
-	struct list_head list;
+	struct svc_rdma_rw *next;
 	struct rdma_rw_ctx ctx;
 	bool large;
 	unsigned int nents;
 	struct scatterlist sgl[];
 };
 
-static struct page *kvec_piece(const struct kvec *vec, u32 at, u32 *offset)
-{
-	*offset = offset_in_page(vec->iov_base + at);
-	return virt_to_page(vec->iov_base + at);
-}
-
 /**
- * svc_rdma_cursor_next - the next octets of an xdr_buf, within one page
- * @cur: position; moved behind them
- * @max: at most so many
- * @piece: result
- *
- * Context: any.
- *
- * Return: false at the end of the buffer, or when @max is 0.
+ * struct svc_rdma_run - octets of an xdr_buf without a gap
+ * @pages: the pages they are in, or NULL
+ * @at: the first of them within @pages
+ * @base: the first of them, where there are no @pages
+ * @len: how many
  */
-bool svc_rdma_cursor_next(struct svc_rdma_cursor *cur, u32 max,
-			  struct svc_rdma_piece *piece)
-{
-	const struct xdr_buf *buf = cur->buf;
-	const struct kvec *vec = &buf->head[0];
-	u32 at = cur->at, left;
+struct svc_rdma_run {
+	struct page **pages;
+	void *base;
+	u32 at;
+	u32 len;
+};
 
-	if (at < vec->iov_len) {
-		left = vec->iov_len - at;
-		piece->page = kvec_piece(vec, at, &piece->offset);
-		goto out;
-	}
-	at -= vec->iov_len;
-	if (at < buf->page_len) {
-		left = buf->page_len - at;
-		at += buf->page_base;
-		piece->page = buf->pages[at >> PAGE_SHIFT];
-		piece->offset = offset_in_page(at);
-		goto out;
-	}
-	at -= buf->page_len;
-	vec = &buf->tail[0];
-	if (at >= vec->iov_len)
-		return false;
-	left = vec->iov_len - at;
-	piece->page = kvec_piece(vec, at, &piece->offset);
-out:
-	piece->len = min3(left, max, (u32)PAGE_SIZE - piece->offset);
-	cur->at += piece->len;
-	return piece->len;
-}
-
-static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
+static noinline struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn,
+					     bool large)
 {
 	unsigned int max = large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
 	struct svc_rdma_rw *rw;
-
-	spin_lock_bh(&conn->lock);
-	rw = list_first_entry_or_null(&conn->free_rws[large],
-				      struct svc_rdma_rw, list);
-	if (rw) {
-		list_del(&rw->list);
-		conn->nr_free_rws[large]--;
-	}
-	conn->nr_busy_rws++;
-	spin_unlock_bh(&conn->lock);
-	if (rw)
-		return rw;
 
 	rw = RPCRDMA_ALLOC(NULL, kvmalloc(struct_size(rw, sgl, max), GFP_KERNEL));
 	if (rw) {
@@ -113,28 +68,61 @@ static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 	return NULL;
 }
 
-/* Caller: conn->lock. Returns a context to be freed, or NULL */
-static struct svc_rdma_rw *rw_put_locked(struct svc_rdma_conn *conn,
-					 struct svc_rdma_rw *rw)
+static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 {
-	conn->nr_busy_rws--;
-	if (conn->starved) {
+	struct svc_rdma_rw *rw;
+
+	spin_lock_bh(&conn->lock);
+	rw = conn->free_rws[large];
+	if (rw) {
+		conn->free_rws[large] = rw->next;
+		conn->nr_free_rws[large]--;
+	}
+	conn->nr_busy_rws++;
+	spin_unlock_bh(&conn->lock);
+	return likely(rw) ? rw : rw_alloc(conn, large);
+}
+
+static void rws_kvfree(struct svc_rdma_rw *rw)
+{
+	struct svc_rdma_rw *next;
+
+	for (; rw; rw = next) {
+		next = rw->next;
+		kvfree(rw);
+	}
+}
+
+/* Makes contexts idle, from @rw on */
+static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
+{
+	struct svc_rdma_rw *next, *surplus = NULL;
+
+	spin_lock_bh(&conn->lock);
+	for (; rw; rw = next) {
+		struct svc_rdma_rw **list = &conn->free_rws[rw->large];
+
+		conn->nr_busy_rws--;
+		if (likely(conn->nr_free_rws[rw->large] < SVC_RDMA_RW_CACHED))
+			conn->nr_free_rws[rw->large]++;
+		else
+			list = &surplus;
+		next = rw->next;
+		rw->next = *list;
+		*list = rw;
+	}
+	if (unlikely(conn->starved)) {
 		conn->starved = false;
 		svc_rdma_make_ready(conn);
 	}
-	if (conn->nr_free_rws[rw->large] >= SVC_RDMA_RW_CACHED)
-		return rw;
-	list_add(&rw->list, &conn->free_rws[rw->large]);
-	conn->nr_free_rws[rw->large]++;
-	return NULL;
+	spin_unlock_bh(&conn->lock);
+	if (unlikely(surplus))
+		rws_kvfree(surplus);
 }
 
-static void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
+static noinline void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 {
-	spin_lock_bh(&conn->lock);
-	rw = rw_put_locked(conn, rw);
-	spin_unlock_bh(&conn->lock);
-	kvfree(rw);
+	rws_put(conn, rw);
 }
 
 /**
@@ -145,59 +133,156 @@ static void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
  */
 void svc_rdma_rws_free(struct svc_rdma_conn *conn)
 {
-	struct svc_rdma_rw *rw, *next;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(conn->free_rws); i++) {
-		list_for_each_entry_safe(rw, next, &conn->free_rws[i], list)
-			kvfree(rw);
-		INIT_LIST_HEAD(&conn->free_rws[i]);
+		rws_kvfree(conn->free_rws[i]);
+		conn->free_rws[i] = NULL;
 		conn->nr_free_rws[i] = 0;
 	}
 }
 
-/*
- * Fills a context with up to @len octets from @cur. MRs have no gaps: a piece
- * that does not continue the page before it begins another context.
- */
-static u32 rw_fill(struct svc_rdma_rw *rw, struct svc_rdma_cursor *cur, u32 len)
+static void kvec_run(struct svc_rdma_run *run, const struct kvec *vec, u32 at)
 {
-	unsigned int max = rw->large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
-	struct svc_rdma_cursor look = *cur;
-	struct svc_rdma_piece piece;
-	bool gap = false;
-	u32 done = 0;
+	run->pages = NULL;
+	run->base = vec->iov_base + at;
+	run->len = vec->iov_len - at;
+}
 
-	sg_init_table(rw->sgl, max);
-	rw->nents = 0;
-	while (rw->nents < max && !gap &&
-	       svc_rdma_cursor_next(&look, len - done, &piece)) {
-		if (rw->nents && piece.offset)
-			break;
-		sg_set_page(&rw->sgl[rw->nents++], piece.page, piece.len,
-			    piece.offset);
-		gap = piece.offset + piece.len < PAGE_SIZE;
-		done += piece.len;
-		*cur = look;
+/* What begins @at and ends in the same part of @buf; false behind the last */
+static bool find_run(struct svc_rdma_run *run, const struct xdr_buf *buf,
+		     u32 at)
+{
+	if (at < buf->head[0].iov_len) {
+		kvec_run(run, &buf->head[0], at);
+		return true;
 	}
-	if (rw->nents)
-		sg_mark_end(&rw->sgl[rw->nents - 1]);
+	at -= buf->head[0].iov_len;
+	if (likely(at < buf->page_len)) {
+		run->pages = buf->pages;
+		run->at = buf->page_base + at;
+		run->len = buf->page_len - at;
+		return true;
+	}
+	at -= buf->page_len;
+	if (at >= buf->tail[0].iov_len)
+		return false;
+	kvec_run(run, &buf->tail[0], at);
+	return true;
+}
+
+static u32 run_offset(const struct svc_rdma_run *run)
+{
+	return run->pages ? offset_in_page(run->at) : offset_in_page(run->base);
+}
+
+static void set_entry(struct scatterlist *sg, struct page *page, u32 len,
+		      u32 offset)
+{
+	struct scatterlist entry = {};
+
+	/* Built beside it, so that each word is stored once */
+	sg_set_page(&entry, page, len, offset);
+	*sg = entry;
+}
+
+static u32 fill_sgl_base(struct svc_rdma_rw *rw, unsigned int max, u8 *base,
+			 u32 len)
+{
+	u32 left = len, n;
+
+	for (; left && rw->nents < max; left -= n, base += n) {
+		n = min_t(u32, left, PAGE_SIZE - offset_in_page(base));
+		set_entry(&rw->sgl[rw->nents++], virt_to_page(base), n,
+			  offset_in_page(base));
+	}
+	return len - left;
+}
+
+/* For a megabyte: a handful of instructions each */
+static struct scatterlist *set_whole(struct scatterlist *sg,
+				     struct page **page, u32 nr)
+{
+	for (; nr >= 4; nr -= 4, sg += 4, page += 4) {
+		set_entry(&sg[0], page[0], PAGE_SIZE, 0);
+		set_entry(&sg[1], page[1], PAGE_SIZE, 0);
+		set_entry(&sg[2], page[2], PAGE_SIZE, 0);
+		set_entry(&sg[3], page[3], PAGE_SIZE, 0);
+	}
+	for (; nr; nr--)
+		set_entry(sg++, *page++, PAGE_SIZE, 0);
+	return sg;
+}
+
+/* A part of a page, whole pages, a part of a page, as far as there is room */
+static u32 fill_sgl(struct svc_rdma_rw *rw, unsigned int max,
+		    struct page **page, u32 at, u32 len)
+{
+	struct scatterlist *sg = &rw->sgl[rw->nents];
+	u32 offset = offset_in_page(at);
+	u32 left = len, n;
+
+	page += at >> PAGE_SHIFT;
+	max -= rw->nents;
+	if (offset) {
+		n = min_t(u32, left, PAGE_SIZE - offset);
+		set_entry(sg++, *page++, n, offset);
+		left -= n;
+		max--;
+	}
+	n = min_t(u32, left >> PAGE_SHIFT, max);
+	sg = set_whole(sg, page, n);
+	left -= n << PAGE_SHIFT;
+	if (left && n < max) {
+		set_entry(sg++, page[n], left, 0);
+		left = 0;
+	}
+	rw->nents = sg - rw->sgl;
+	return len - left;
+}
+
+/*
+ * What is not in the buffer's pages alone. MRs have no gaps: a part that does
+ * not continue the page before it begins another context.
+ */
+static noinline u32 fill_parts(struct svc_rdma_rw *rw, unsigned int max,
+			       const struct xdr_buf *buf, u32 at, u32 len)
+{
+	const struct scatterlist *last = NULL;
+	struct svc_rdma_run run;
+	u32 done = 0, n;
+
+	do {
+		if (!find_run(&run, buf, at + done) ||
+		    (last && run_offset(&run)))
+			break;
+		n = min(run.len, len - done);
+		if (run.pages)
+			done += fill_sgl(rw, max, run.pages, run.at, n);
+		else
+			done += fill_sgl_base(rw, max, run.base, n);
+		last = &rw->sgl[rw->nents - 1];
+	} while (done < len && rw->nents < max &&
+		 last->offset + last->length == PAGE_SIZE);
 	return done;
 }
 
-/**
- * svc_rdma_rwset_init - an empty set
- * @set: set
- * @dir: DMA_FROM_DEVICE for RDMA Reads, DMA_TO_DEVICE for RDMA Writes
- *
- * Context: any.
- */
-void svc_rdma_rwset_init(struct svc_rdma_rwset *set,
-			 enum dma_data_direction dir)
+/* Fills a context with up to @len octets; 0 if @buf has none there */
+static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
+		   u32 len)
 {
-	INIT_LIST_HEAD(&set->list);
-	set->slots = 0;
-	set->dir = dir;
+	unsigned int max = rw->large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
+	u32 head = buf->head[0].iov_len, done;
+
+	rw->nents = 0;
+	if (likely(at >= head && at + len <= head + buf->page_len))
+		done = fill_sgl(rw, max, buf->pages,
+				buf->page_base + at - head, len);
+	else
+		done = fill_parts(rw, max, buf, at, len);
+	if (likely(done))
+		sg_mark_end(&rw->sgl[rw->nents - 1]);
+	return done;
 }
 
 /* Send Queue slots that @nents pages take at least */
@@ -211,7 +296,7 @@ static u32 rw_estimate(const struct ib_qp *qp, const struct svc_rdma_rwset *set,
 }
 
 static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
-		      struct svc_rdma_cursor *cur, u32 len, u32 handle,
+		      const struct xdr_buf *buf, u32 at, u32 len, u32 handle,
 		      u64 offset)
 {
 	bool large = len > (SVC_RDMA_RW_SMALL - 1) * PAGE_SIZE;
@@ -221,24 +306,26 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	int rc;
 
 	rw = rw_get(conn, large);
-	if (!rw)
+	if (unlikely(!rw))
 		return -ENOMEM;
-	done = rw_fill(rw, cur, len);
+	rw->next = NULL;
+	done = rw_fill(rw, buf, at, len);
 	rc = -EINVAL;
-	if (!done)
+	if (unlikely(!done))
 		goto out;
 	rc = -EMSGSIZE;
-	if (set->slots + rw_estimate(ep->qp, set, rw->nents) >=
-	    rpcrdma_sendq_max_chain(ep))
+	if (unlikely(set->slots + rw_estimate(ep->qp, set, rw->nents) >=
+		     rpcrdma_sendq_max_chain(ep)))
 		goto out;
 	rc = RPCRDMA_ALLOC(-ENOMEM,
 			   rdma_rw_ctx_init(&rw->ctx, ep->qp, ep->id->port_num,
 					    rw->sgl, rw->nents, 0, offset,
 					    handle, set->dir));
-	if (rc < 0)
+	if (unlikely(rc < 0))
 		goto out;
 	set->slots += rc;
-	list_add(&rw->list, &set->list);
+	rw->next = set->last;
+	set->last = rw;
 	/* With MRs it may be more than estimated; there is a Send to come */
 	return set->slots < rpcrdma_sendq_max_chain(ep) ? done : -EMSGSIZE;
 out:
@@ -250,34 +337,33 @@ out:
  * svc_rdma_rwset_add - move octets to or from a segment
  * @conn: connection
  * @set: set to add the operation to
- * @cur: our side of it; moved behind the octets
+ * @buf: our side of it
+ * @at: first octet in it
  * @seg: the peer's side; @length octets are moved
  *
  * Context: process, may sleep; within svc_rdma_enter(). The pages must stay
  * until svc_rdma_rwset_release(), which is due after an error, too.
  *
  * Return: 0; -EMSGSIZE when the chain would be longer than the Send Queue;
- * -EINVAL when @cur comes to its end; -EAGAIN when the device needs MRs for
- * this and all are in use; -ENOMEM, -EIO.
+ * -EINVAL when @buf ends before the segment does; -EAGAIN when the device
+ * needs MRs for this and all are in use; -ENOMEM, -EIO.
  */
 int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
-		       struct svc_rdma_cursor *cur,
+		       const struct xdr_buf *buf, u32 at,
 		       const struct rpcrdma_segment *seg)
 {
 	u32 done = 0;
 	int rc;
 
 	while (done < seg->length) {
-		rc = rw_add_one(conn, set, cur, seg->length - done,
+		rc = rw_add_one(conn, set, buf, at + done, seg->length - done,
 				seg->handle, seg->offset + done);
-		if (rc < 0)
+		if (unlikely(rc < 0))
 			return rc;
 		done += rc;
 	}
-	if (set->dir == DMA_TO_DEVICE)
-		percpu_counter_inc(&svc_rdma_stat_write);
-	else
-		percpu_counter_inc(&svc_rdma_stat_read);
+	percpu_counter_inc(set->dir == DMA_TO_DEVICE ? &svc_rdma_stat_write :
+						       &svc_rdma_stat_read);
 	return 0;
 }
 
@@ -302,7 +388,7 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 	struct svc_rdma_rw *rw;
 
 	/* The last comes first, so each can point to the one after it */
-	list_for_each_entry(rw, &set->list, list)
+	for (rw = set->last; rw; rw = rw->next)
 		first = rdma_rw_ctx_wrs(&rw->ctx, ep->qp, ep->id->port_num,
 					first ? NULL : &chain->cqe, first);
 	return first;
@@ -320,13 +406,14 @@ void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 			    struct svc_rdma_rwset *set)
 {
 	struct rpcrdma_ep *ep = conn->ep;
-	struct svc_rdma_rw *rw, *next;
+	struct svc_rdma_rw *rw;
 
-	list_for_each_entry_safe(rw, next, &set->list, list) {
+	if (!set->last)
+		return;
+	for (rw = set->last; rw; rw = rw->next)
 		rdma_rw_ctx_destroy(&rw->ctx, ep->qp, ep->id->port_num,
 				    rw->sgl, rw->nents, set->dir);
-		rw_put(conn, rw);
-	}
-	INIT_LIST_HEAD(&set->list);
+	rws_put(conn, set->last);
+	set->last = NULL;
 	set->slots = 0;
 }

@@ -9,6 +9,28 @@
 
 #include "svc_rdma.h"
 
+/**
+ * struct svc_rdma_cursor - a position in an xdr_buf
+ * @buf: buffer
+ * @at: octets from its beginning
+ */
+struct svc_rdma_cursor {
+	const struct xdr_buf *buf;
+	u32 at;
+};
+
+/**
+ * struct svc_rdma_piece - part of one page
+ * @page: page
+ * @offset: first octet in it
+ * @len: octets
+ */
+struct svc_rdma_piece {
+	struct page *page;
+	u32 offset;
+	u32 len;
+};
+
 static void send_free(struct svc_rdma_send *send)
 {
 	rpcrdma_dmabuf_unmap(&send->buf);
@@ -26,7 +48,7 @@ static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 	if (!send)
 		return NULL;
 	send->conn = conn;
-	svc_rdma_rwset_init(&send->writes, DMA_TO_DEVICE);
+	send->writes.dir = DMA_TO_DEVICE;
 	if (rpcrdma_dmabuf_alloc(&send->buf,
 				 rpcrdma_threshold(ep->prop.inline_send,
 						   ep->max_version),
@@ -34,6 +56,9 @@ static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 		goto out_free;
 	if (rpcrdma_dmabuf_map(ep, &send->buf))
 		goto out_free;
+	rpcrdma_dmabuf_sge(&send->buf, &send->sge[0], 0, 0);
+	send->nr_sge = 1;
+	send->wr.sg_list = send->sge;
 	return send;
 
 out_free:
@@ -54,46 +79,38 @@ static unsigned int sends_max(const struct rpcrdma_ep *ep)
 }
 
 /**
- * svc_rdma_send_get - begin a message
- * @conn: connection
- * @vers: version of the protocol that it will have
- * @gfp: how to allocate, should there be no idle context
+ * svc_rdma_send_add - one context more
+ * @conn: connection that has no idle one
+ * @gfp: how to allocate
  *
  * Context: process, within svc_rdma_enter(); sleeps as @gfp says.
  *
- * Return: a context with an empty header, or NULL: memory is short, or the
- * peer does not take what is sent.
+ * Return: the context, or NULL: memory is short, or the peer does not take
+ * what is sent.
  */
-struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
-					gfp_t gfp)
+struct svc_rdma_send *svc_rdma_send_add(struct svc_rdma_conn *conn, gfp_t gfp)
 {
 	struct svc_rdma_send *send;
 	bool may_alloc;
 
 	spin_lock_bh(&conn->lock);
-	send = list_first_entry_or_null(&conn->free_sends,
-					struct svc_rdma_send, list);
-	if (send)
-		list_del(&send->list);
-	may_alloc = !send && conn->nr_sends < sends_max(conn->ep);
+	may_alloc = conn->nr_sends < sends_max(conn->ep);
 	conn->nr_sends += may_alloc;
 	spin_unlock_bh(&conn->lock);
+	if (!may_alloc)
+		return NULL;
 
-	if (may_alloc) {
-		send = send_alloc(conn, gfp);
-		if (!send) {
-			spin_lock_bh(&conn->lock);
-			conn->nr_sends--;
-			spin_unlock_bh(&conn->lock);
-		}
+	send = send_alloc(conn, gfp);
+	if (!send) {
+		spin_lock_bh(&conn->lock);
+		conn->nr_sends--;
+		spin_unlock_bh(&conn->lock);
 	}
-	if (send)
-		svc_rdma_send_reset(send, vers);
 	return send;
 }
 
 /* Gives back all but the context and its header buffer */
-static void send_release(struct svc_rdma_send *send)
+static noinline void send_release(struct svc_rdma_send *send)
 {
 	unsigned int i;
 
@@ -102,8 +119,8 @@ static void send_release(struct svc_rdma_send *send)
 				   DMA_TO_DEVICE);
 	send->nr_sge = 1;
 	svc_rdma_rwset_release(send->conn, &send->writes);
-	for (i = 0; i < send->nr_pages; i++)
-		put_page(send->pages[i]);
+	if (send->nr_pages)
+		release_pages(send->pages, send->nr_pages);
 	send->nr_pages = 0;
 }
 
@@ -117,8 +134,7 @@ static void send_release(struct svc_rdma_send *send)
 void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers)
 {
 	send_release(send);
-	rpcrdma_enc_init(&send->enc, send->buf.data,
-			 rpcrdma_ep_inline_send(send->conn->ep, vers));
+	svc_rdma_send_begin(send, vers);
 }
 
 /**
@@ -129,29 +145,50 @@ void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers)
  */
 void svc_rdma_send_put(struct svc_rdma_send *send)
 {
-	struct svc_rdma_conn *conn = send->conn;
-
-	send_release(send);
-	spin_lock_bh(&conn->lock);
-	list_add(&send->list, &conn->free_sends);
-	spin_unlock_bh(&conn->lock);
+	/* Most own a header and what was copied behind it */
+	if (unlikely(!svc_rdma_send_is_plain(send) || send->nr_pages))
+		send_release(send);
+	/* Taken under conn->lock alone, it can be given back without */
+	llist_add(&send->free, &send->conn->free_sends);
 }
 
-/**
- * svc_rdma_send_copy - put octets behind the header
- * @send: context with a complete header
- * @buf: where from
- * @offset: first octet
- * @len: octets; they fit the header buffer
- *
- * Context: any.
- */
-void svc_rdma_send_copy(struct svc_rdma_send *send, const struct xdr_buf *buf,
-			u32 offset, u32 len)
+static struct page *kvec_piece(const struct kvec *vec, u32 at, u32 *offset)
 {
-	read_bytes_from_xdr_buf(buf, offset, send->buf.data + send->enc.len,
-				len);
-	send->enc.len += len;
+	*offset = offset_in_page(vec->iov_base + at);
+	return virt_to_page(vec->iov_base + at);
+}
+
+/* The next octets, @max at most, within one page; false when there are none */
+static bool cursor_next(struct svc_rdma_cursor *cur, u32 max,
+			struct svc_rdma_piece *piece)
+{
+	const struct xdr_buf *buf = cur->buf;
+	const struct kvec *vec = &buf->head[0];
+	u32 at = cur->at, left;
+
+	if (at < vec->iov_len) {
+		left = vec->iov_len - at;
+		piece->page = kvec_piece(vec, at, &piece->offset);
+		goto out;
+	}
+	at -= vec->iov_len;
+	if (at < buf->page_len) {
+		left = buf->page_len - at;
+		at += buf->page_base;
+		piece->page = buf->pages[at >> PAGE_SHIFT];
+		piece->offset = offset_in_page(at);
+		goto out;
+	}
+	at -= buf->page_len;
+	vec = &buf->tail[0];
+	if (at >= vec->iov_len)
+		return false;
+	left = vec->iov_len - at;
+	piece->page = kvec_piece(vec, at, &piece->offset);
+out:
+	piece->len = min3(left, max, (u32)PAGE_SIZE - piece->offset);
+	cur->at += piece->len;
+	return piece->len;
 }
 
 /**
@@ -175,7 +212,7 @@ int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 	struct svc_rdma_piece piece;
 	int rc;
 
-	while (svc_rdma_cursor_next(&cur, offset + len - cur.at, &piece)) {
+	while (cursor_next(&cur, offset + len - cur.at, &piece)) {
 		if (send->nr_sge >= max)
 			return -E2BIG;
 		rc = rpcrdma_map_page(ep, &send->sge[send->nr_sge], piece.page,
@@ -185,6 +222,17 @@ int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 		send->nr_sge++;
 	}
 	return 0;
+}
+
+/* nfsd left gaps among its pages: those that are there, in order */
+static noinline unsigned int close_gaps(struct page **pages, unsigned int nr)
+{
+	unsigned int i, there = 0;
+
+	for (i = 0; i < nr; i++)
+		if (pages[i])
+			pages[there++] = pages[i];
+	return there;
 }
 
 /**
@@ -203,20 +251,21 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 			     struct svc_rqst *rqstp, unsigned int skip)
 {
 	struct page **page = rqstp->rq_respages + skip;
+	unsigned int nr = max_t(long, rqstp->rq_next_page - page, 0);
 
 	RPCRDMA_INVARIANT(9, !send->nr_pages);
-	if (!send->pages) {
+	if (unlikely(!send->pages)) {
 		send->pages = RPCRDMA_ALLOC(NULL, kmalloc_array(RPCSVC_MAXPAGES,
 								sizeof(*send->pages),
 								GFP_KERNEL));
 		if (!send->pages)
 			return -ENOMEM;
 	}
-	for (; page < rqstp->rq_next_page; page++) {
-		if (*page)
-			send->pages[send->nr_pages++] = *page;
-		*page = NULL;
-	}
+	memcpy(send->pages, page, nr * sizeof(*page));
+	memset(page, 0, nr * sizeof(*page));
+	if (unlikely(!svc_rdma_pages_all(send->pages, nr)))
+		nr = close_gaps(send->pages, nr);
+	send->nr_pages = nr;
 	rqstp->rq_next_page = rqstp->rq_respages;
 	return 0;
 }
@@ -242,21 +291,20 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 	struct ib_send_wr *wr = &send->wr;
 	int rc;
 
-	rpcrdma_dmabuf_sge(&send->buf, &send->sge[0], 0, send->enc.len);
+	send->sge[0].length = send->enc.len;
 	rpcrdma_dmabuf_sync_for_device(&send->buf, 0, send->enc.len);
 
-	memset(wr, 0, sizeof(*wr));
-	wr->sg_list = send->sge;
 	wr->num_sge = send->nr_sge;
 	wr->opcode = inv_handle ? IB_WR_SEND_WITH_INV : IB_WR_SEND;
 	wr->ex.invalidate_rkey = inv_handle;
 
 	rpcrdma_chain_init(&send->chain, send_done);
-	rpcrdma_chain_append(ep, &send->chain,
-			     svc_rdma_rwset_wrs(send->conn, &send->writes,
-						&send->chain, wr));
+	if (send->writes.last)
+		wr = svc_rdma_rwset_wrs(send->conn, &send->writes,
+					&send->chain, wr);
+	rpcrdma_chain_append(ep, &send->chain, wr);
 	rc = rpcrdma_sendq_post(ep, &send->chain);
-	if (rc)
+	if (unlikely(rc))
 		svc_rdma_send_put(send);
 	else if (ep->count.sendq_waits != waits)
 		percpu_counter_inc(&svc_rdma_stat_sq_starve);
@@ -316,7 +364,7 @@ int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
 		if (!send)
 			return -ENOMEM;
 		conn->nr_sends++;
-		list_add(&send->list, &conn->free_sends);
+		llist_add(&send->free, &conn->free_sends);
 	}
 	return 0;
 }
@@ -331,10 +379,10 @@ void svc_rdma_sends_free(struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_send *send, *next;
 
-	list_for_each_entry_safe(send, next, &conn->free_sends, list) {
+	llist_for_each_entry_safe(send, next, llist_del_all(&conn->free_sends),
+				  free) {
 		send_free(send);
 		conn->nr_sends--;
 	}
-	INIT_LIST_HEAD(&conn->free_sends);
 	RPCRDMA_INVARIANT(11, !conn->nr_sends);
 }

@@ -20,40 +20,6 @@
 #define SVC_RDMA_COPY_MAX	PAGE_SIZE
 
 /**
- * struct svc_rdma_result - a Write chunk and what goes into it
- * @chunk: as the Requester offered it
- * @payload: length 0: the chunk is not used
- */
-struct svc_rdma_result {
-	struct rpcrdma_chunk chunk;
-	struct svc_rdma_payload payload;
-};
-
-/**
- * struct svc_rdma_reply - how one Reply travels
- * @call: the Call
- * @send: the message
- * @buf: the RPC Reply
- * @result: the Write list, in order
- * @nr_results: its chunks
- * @range: what is left of @buf without the Write chunks' payloads
- * @nr_ranges: how many
- * @rest: octets of all ranges
- * @copied: @rest was copied: the device does not read nfsd's first page
- */
-struct svc_rdma_reply {
-	struct svc_rdma_call *call;
-	struct svc_rdma_send *send;
-	const struct xdr_buf *buf;
-	struct svc_rdma_result result[SVC_RDMA_MAX_PAYLOADS];
-	unsigned int nr_results;
-	struct svc_rdma_payload range[SVC_RDMA_MAX_PAYLOADS + 1];
-	unsigned int nr_ranges;
-	u32 rest;
-	bool copied;
-};
-
-/**
  * struct svc_rdma_target - a position in a Write or Reply chunk
  * @chunk: chunk
  * @index: segment
@@ -143,28 +109,25 @@ static void leave_range(struct svc_rdma_reply *reply, u32 from, u32 to)
  */
 static int pair_results(struct svc_rdma_reply *reply, bool reduce)
 {
-	struct svc_rdma_call *call = reply->call;
+	const struct svc_rdma_call *call = reply->call;
+	struct rpcrdma_write_iter *it = &reply->it;
 	u32 at = 0, len = reply->buf->len;
-	struct rpcrdma_write_iter it;
 
-	rpcrdma_write_iter_init(&it, &call->recv->hdr);
-	while (rpcrdma_write_iter_next(&it)) {
-		struct svc_rdma_result *res =
-			&reply->result[reply->nr_results];
+	rpcrdma_write_iter_init(it, &call->recv->hdr);
+	while (rpcrdma_write_iter_next(it)) {
+		unsigned int nr = reply->nr_results++;
+		const struct svc_rdma_payload *marked = &call->payload[nr];
+		struct svc_rdma_result *res = &reply->result[nr];
 		struct svc_rdma_payload *payload = &res->payload;
 
-		res->chunk = it.chunk;
-		memset(payload, 0, sizeof(*payload));
-		if (reply->nr_results < call->nr_payloads && it.chunk.bytes &&
-		    reduce) {
-			*payload = call->payload[reply->nr_results];
-			payload->offset = payload_offset(reply->buf, payload);
-		}
-		reply->nr_results++;
-
-		if (!payload->length)
+		res->chunk = it->chunk;
+		payload->length = 0;
+		if (nr >= call->nr_payloads || !marked->length ||
+		    !it->chunk.bytes || !reduce)
 			continue;
-		if (payload->length > it.chunk.bytes)
+		payload->length = marked->length;
+		payload->offset = payload_offset(reply->buf, marked);
+		if (payload->length > it->chunk.bytes)
 			return -EMSGSIZE;
 		if (payload->offset < at || payload->offset > len ||
 		    payload->length > len - payload->offset) {
@@ -180,6 +143,14 @@ static int pair_results(struct svc_rdma_reply *reply, bool reduce)
 	return 0;
 }
 
+static void begin_header(struct svc_rdma_send *send,
+			 const struct rpcrdma_hdr *call, enum rpcrdma_proc proc)
+{
+	rpcrdma_form_of_reply(&send->form, call);
+	rpcrdma_enc_begin(&send->enc, call->xid, send->conn->ep->sizes.credits,
+			  proc, &send->form);
+}
+
 /*
  * Every chunk that was offered goes back, with the lengths that were used
  * (RFC 8166, section 3.4.6), the Reply chunk of an RDMA_MSG too, with none
@@ -187,28 +158,19 @@ static int pair_results(struct svc_rdma_reply *reply, bool reduce)
  */
 static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 {
-	struct rpcrdma_recv *recv = reply->call->recv;
+	const struct rpcrdma_hdr *hdr = &reply->call->recv->hdr;
 	struct rpcrdma_enc *enc = &reply->send->enc;
-	struct rpcrdma_chunk chunk;
-	struct rpcrdma_form form;
 	unsigned int i;
 
-	rpcrdma_form_of_reply(&form, &recv->hdr);
-	rpcrdma_enc_begin(enc, recv->hdr.xid,
-			  reply->send->conn->ep->sizes.credits, proc, &form);
-	if (!rpcrdma_hdr_has_chunks(&recv->hdr)) {
-		rpcrdma_enc_no_chunks(enc);
-		rpcrdma_enc_end(enc);
-		return;
-	}
+	begin_header(reply->send, hdr, proc);
 	rpcrdma_enc_list_end(enc);
 	for (i = 0; i < reply->nr_results; i++)
 		rpcrdma_enc_chunk_result(enc, &reply->result[i].chunk,
 					 reply->result[i].payload.length);
 	rpcrdma_enc_list_end(enc);
-	if (rpcrdma_hdr_reply_chunk(&recv->hdr, &chunk))
-		rpcrdma_enc_chunk_result(enc, &chunk, proc == RPCRDMA_NOMSG ?
-					 reply->rest : 0);
+	if (rpcrdma_hdr_reply_chunk(hdr, &reply->chunk))
+		rpcrdma_enc_chunk_result(enc, &reply->chunk,
+					 proc == RPCRDMA_NOMSG ? reply->rest : 0);
 	else
 		rpcrdma_enc_list_end(enc);
 	rpcrdma_enc_end(enc);
@@ -218,16 +180,12 @@ static int write_range(struct svc_rdma_reply *reply,
 		       struct svc_rdma_target *target,
 		       const struct svc_rdma_payload *range)
 {
-	struct svc_rdma_cursor cur = {
-		.buf	= reply->buf,
-		.at	= range->offset,
-	};
+	u32 at = range->offset, end = at + range->length;
 	struct svc_rdma_send *send = reply->send;
 	struct rpcrdma_segment seg;
-	u32 left = range->length;
 	int rc;
 
-	while (left) {
+	while (at < end) {
 		if (target->index == target->chunk->segs)
 			return -EMSGSIZE;
 		rpcrdma_chunk_segment(target->chunk, target->index, &seg);
@@ -237,12 +195,13 @@ static int write_range(struct svc_rdma_reply *reply,
 			continue;
 		}
 		seg.offset += target->used;
-		seg.length = min(seg.length - target->used, left);
-		rc = svc_rdma_rwset_add(send->conn, &send->writes, &cur, &seg);
+		seg.length = min(seg.length - target->used, end - at);
+		rc = svc_rdma_rwset_add(send->conn, &send->writes, reply->buf,
+					at, &seg);
 		if (rc)
 			return rc;
 		target->used += seg.length;
-		left -= seg.length;
+		at += seg.length;
 	}
 	return 0;
 }
@@ -262,10 +221,9 @@ static int write_results(struct svc_rdma_reply *reply)
 	return rc;
 }
 
-static int write_reply_chunk(struct svc_rdma_reply *reply,
-			     const struct rpcrdma_chunk *chunk)
+static int write_reply_chunk(struct svc_rdma_reply *reply)
 {
-	struct svc_rdma_target target = { .chunk = chunk };
+	struct svc_rdma_target target = { .chunk = &reply->chunk };
 	unsigned int i;
 	int rc = 0;
 
@@ -298,27 +256,32 @@ static int put_inline(struct svc_rdma_reply *reply)
 	return 0;
 }
 
-/* RFC 8166, section 3.5.3: inline when it fits, else in the Reply chunk */
+/* RFC 8166, section 3.5.3: what does not fit inline */
+static noinline int build_long_reply(struct svc_rdma_reply *reply)
+{
+	const struct rpcrdma_hdr *hdr = &reply->call->recv->hdr;
+	struct svc_rdma_send *send = reply->send;
+
+	if (!rpcrdma_hdr_reply_chunk(hdr, &reply->chunk) ||
+	    reply->rest > reply->chunk.bytes)
+		return -EMSGSIZE;
+	svc_rdma_send_reset(send, hdr->vers);
+	encode_header(reply, RPCRDMA_NOMSG);
+	if (send->enc.overflow)
+		return -EMSGSIZE;
+	return write_reply_chunk(reply);
+}
+
 static int build_reply(struct svc_rdma_reply *reply)
 {
-	struct rpcrdma_enc *enc = &reply->send->enc;
-	struct rpcrdma_chunk chunk;
+	const struct rpcrdma_enc *enc = &reply->send->enc;
 	int rc;
 
 	encode_header(reply, RPCRDMA_MSG);
-	if (!enc->overflow && reply->rest <= enc->max - enc->len) {
+	if (!enc->overflow && reply->rest <= enc->max - enc->len)
 		rc = put_inline(reply);
-		return rc ? : write_results(reply);
-	}
-	if (!rpcrdma_hdr_reply_chunk(&reply->call->recv->hdr, &chunk))
-		return -EMSGSIZE;
-	if (reply->rest > chunk.bytes)
-		return -EMSGSIZE;
-	svc_rdma_send_reset(reply->send, reply->call->recv->hdr.vers);
-	encode_header(reply, RPCRDMA_NOMSG);
-	if (enc->overflow)
-		return -EMSGSIZE;
-	rc = write_reply_chunk(reply, &chunk);
+	else
+		rc = build_long_reply(reply);
 	return rc ? : write_results(reply);
 }
 
@@ -343,23 +306,27 @@ static bool uses_first_page(const struct svc_rdma_reply *reply)
 }
 
 /*
- * nfsd reuses what it still finds: the pages that the device will read must
- * go, and those that it will not had better stay.
+ * nfsd reuses what it still finds: a page that the device will not read had
+ * better stay.
  */
+static void keep_pages(struct svc_rqst *rqstp)
+{
+	if (rqstp->rq_next_page > rqstp->rq_respages)
+		rqstp->rq_respages++;
+}
+
+/* And those that it will read must go */
 static int settle_pages(struct svc_rdma_reply *reply, struct svc_rqst *rqstp)
 {
-	struct svc_rdma_send *send = reply->send;
-
-	if (send->nr_sge == 1 && list_empty(&send->writes.list)) {
-		if (rqstp->rq_next_page > rqstp->rq_respages)
-			rqstp->rq_respages++;
-		return 0;
-	}
-	return svc_rdma_send_take_pages(send, rqstp, !uses_first_page(reply));
+	if (!svc_rdma_send_is_plain(reply->send))
+		return svc_rdma_send_take_pages(reply->send, rqstp,
+						!uses_first_page(reply));
+	keep_pages(rqstp);
+	return 0;
 }
 
 /* The Reply cannot travel in what the Requester offered */
-static int refuse(struct svc_rdma_reply *reply)
+static noinline int refuse(struct svc_rdma_reply *reply)
 {
 	struct rpcrdma_hdr *hdr = &reply->call->recv->hdr;
 	struct svc_rdma_send *send = reply->send;
@@ -374,43 +341,88 @@ static int refuse(struct svc_rdma_reply *reply)
 	return svc_rdma_send_post(send, 0);
 }
 
-static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
+/* The message is built */
+static __always_inline int post_reply(struct svc_rdma_call *call, struct svc_rdma_send *send)
 {
-	struct svc_rdma_reply reply = {
-		.call	= rqstp->rq_xprt_ctxt,
-		.buf	= &rqstp->rq_res,
-	};
-	u32 vers = reply.call->recv->hdr.vers;
-	u32 inv_handle = 0;
-	int rc;
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+	struct rpcrdma_ep *ep = send->conn->ep;
+	u32 inv_handle = 0, vers = hdr->vers;
 
-	reply.send = svc_rdma_send_get(conn, vers, GFP_KERNEL);
-	if (!reply.send)
-		return -ENOMEM;
-	rc = pair_results(&reply, may_reduce(rqstp));
-	if (!rc)
-		rc = build_reply(&reply);
-	/* -EAGAIN: this device writes from MRs, and none is left */
-	if (rc == -EMSGSIZE || rc == -EAGAIN)
-		return refuse(&reply);
-	if (!rc)
-		rc = settle_pages(&reply, rqstp);
-	if (rc) {
-		svc_rdma_send_put(reply.send);
-		return rc;
-	}
-
-	if (rpcrdma_hdr_has_chunks(&reply.call->recv->hdr))
-		inv_handle = rpcrdma_hdr_inv_handle(&reply.call->recv->hdr,
-						    conn->ep->prop.remote_inv);
+	if (rpcrdma_hdr_has_chunks(hdr))
+		inv_handle = rpcrdma_hdr_inv_handle(hdr, ep->prop.remote_inv);
 	/* From its first Reply on the version is settled, and the client's next
 	 * Call may overtake what comes behind the post.
 	 */
-	if (READ_ONCE(conn->ep->version) != vers)
-		WRITE_ONCE(conn->ep->version, vers);
+	if (unlikely(READ_ONCE(ep->version) != vers))
+		WRITE_ONCE(ep->version, vers);
 	/* The Receive is posted before the client can know of the Reply */
-	svc_rdma_call_put_recv(reply.call);
-	return svc_rdma_send_post(reply.send, inv_handle);
+	svc_rdma_call_put_recv(call);
+	return svc_rdma_send_post(send, inv_handle);
+}
+
+/* A Reply that may use chunks, or many SGEs */
+static noinline int send_pieces(struct svc_rqst *rqstp,
+				struct svc_rdma_call *call,
+				struct svc_rdma_send *send)
+{
+	struct svc_rdma_reply *reply = &send->reply;
+	int rc;
+
+	reply->call = call;
+	reply->send = send;
+	reply->buf = &rqstp->rq_res;
+	reply->nr_results = 0;
+	reply->nr_ranges = 0;
+	reply->rest = 0;
+	reply->copied = false;
+
+	rc = pair_results(reply, may_reduce(rqstp));
+	if (!rc)
+		rc = build_reply(reply);
+	/* -EAGAIN: this device writes from MRs, and none is left */
+	if (rc == -EMSGSIZE || rc == -EAGAIN)
+		return refuse(reply);
+	if (!rc)
+		rc = settle_pages(reply, rqstp);
+	if (rc) {
+		svc_rdma_send_put(send);
+		return rc;
+	}
+	return post_reply(call, send);
+}
+
+/* Most Replies: no chunk comes back, and all of it fits behind the header */
+static bool put_plain(struct svc_rdma_send *send, const struct rpcrdma_hdr *hdr,
+		      const struct xdr_buf *buf)
+{
+	struct rpcrdma_enc *enc = &send->enc;
+
+	if (hdr->write_chunks || hdr->reply || buf->len > SVC_RDMA_COPY_MAX)
+		return false;
+	begin_header(send, hdr, RPCRDMA_MSG);
+	rpcrdma_enc_no_chunks(enc);
+	rpcrdma_enc_end(enc);
+	if (unlikely(enc->overflow || buf->len > enc->max - enc->len)) {
+		svc_rdma_send_reset(send, hdr->vers);
+		return false;
+	}
+	svc_rdma_send_copy(send, buf, 0, buf->len);
+	return true;
+}
+
+static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
+{
+	struct svc_rdma_call *call = rqstp->rq_xprt_ctxt;
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+	struct svc_rdma_send *send;
+
+	send = svc_rdma_send_get(conn, hdr->vers, GFP_KERNEL);
+	if (unlikely(!send))
+		return -ENOMEM;
+	if (!put_plain(send, hdr, &rqstp->rq_res))
+		return send_pieces(rqstp, call, send);
+	keep_pages(rqstp);
+	return post_reply(call, send);
 }
 
 /**
@@ -426,10 +438,10 @@ int svc_rdma_sendto(struct svc_rqst *rqstp)
 	struct svc_rdma_conn *conn = svc_rdma_conn(rqstp->rq_xprt);
 	int rc;
 
-	if (!svc_rdma_enter(conn))
+	if (unlikely(!svc_rdma_enter(conn)))
 		return -ENOTCONN;
 	rc = send_reply(conn, rqstp);
-	if (rc && rc != -ENOTCONN)
+	if (unlikely(rc) && rc != -ENOTCONN)
 		rpcrdma_ep_fail_reason(conn->ep, rc, "a reply could not be sent");
 	svc_rdma_leave(conn);
 	return rc;

@@ -8,17 +8,21 @@
 #ifndef SVCRDMA_SVC_RDMA_H
 #define SVCRDMA_SVC_RDMA_H
 
+#include <linux/llist.h>
 #include <linux/percpu_counter.h>
 #include <linux/rwsem.h>
 #include <linux/sunrpc/svc.h>
 #include <linux/sunrpc/svc_xprt.h>
+#include <linux/sunrpc/xdr.h>
 #include <linux/sunrpc/xprt.h>
 
 #include "rpcrdma/answer.h"
 #include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 
+struct svc_rdma_call;
 struct svc_rdma_rw;
+struct svc_rdma_send;
 
 /* Results of one RPC that may go into Write chunks, and Write chunks */
 #define SVC_RDMA_MAX_PAYLOADS	8
@@ -53,16 +57,20 @@ struct svc_rdma_rw;
  * @released: protected by @use: they are no longer
  * @lock: protects what follows; taken with bottom halves off
  * @detached: sunrpc forgot @xprt: do not touch it any more
- * @received: Receives that nobody looked at yet
- * @ready: Calls whose RDMA Reads are complete
- * @free_calls: idle Call contexts
- * @nr_busy_calls: Call contexts in use
- * @free_sends: idle Send contexts
+ * @received: Receives that nobody looked at yet: a ring with room for all
+ * @received_mask: its size, less one
+ * @received_first: counts what left it
+ * @received_end: counts what entered it
+ * @ready: Calls whose RDMA Reads are complete, the first of them
+ * @ready_end: where the next of them goes
+ * @nr_calls: Call contexts in existence
+ * @nr_sends: Send contexts in existence
  * @free_rws: idle RDMA Read and Write contexts, by size class
  * @nr_free_rws: how many of each
  * @nr_busy_rws: contexts in use
  * @starved: a Call waits until contexts, and the MRs they hold, are idle
- * @nr_sends: Send contexts in existence
+ * @free_calls: idle Call contexts; @lock to take one, none to give one back
+ * @free_sends: idle Send contexts; likewise
  */
 struct svc_rdma_conn {
 	struct svc_xprt xprt;
@@ -76,16 +84,21 @@ struct svc_rdma_conn {
 
 	spinlock_t lock; /* all that follows */
 	bool detached;
-	struct list_head received;
-	struct list_head ready;
-	struct list_head free_calls;
-	unsigned int nr_busy_calls;
-	struct list_head free_sends;
-	struct list_head free_rws[2];
+	struct rpcrdma_recv **received;
+	u32 received_mask;
+	u32 received_first;
+	u32 received_end;
+	struct svc_rdma_call *ready;
+	struct svc_rdma_call **ready_end;
+	unsigned int nr_calls;
+	unsigned int nr_sends;
+	struct svc_rdma_rw *free_rws[2];
 	unsigned int nr_free_rws[2];
 	unsigned int nr_busy_rws;
 	bool starved;
-	unsigned int nr_sends;
+
+	struct llist_head free_calls;
+	struct llist_head free_sends;
 };
 
 static inline struct svc_rdma_conn *svc_rdma_conn(struct svc_xprt *xprt)
@@ -140,35 +153,13 @@ static inline void svc_rdma_leave(struct svc_rdma_conn *conn)
 }
 
 /**
- * struct svc_rdma_cursor - a position in an xdr_buf
- * @buf: buffer
- * @at: octets from its beginning
- */
-struct svc_rdma_cursor {
-	const struct xdr_buf *buf;
-	u32 at;
-};
-
-/**
- * struct svc_rdma_piece - part of one page
- * @page: page
- * @offset: first octet in it
- * @len: octets
- */
-struct svc_rdma_piece {
-	struct page *page;
-	u32 offset;
-	u32 len;
-};
-
-/**
  * struct svc_rdma_rwset - RDMA Reads or Writes that go into one chain
- * @list: contexts, the last first
+ * @last: contexts, the last first; NULL: the set is empty
  * @slots: WRs they take
  * @dir: DMA_FROM_DEVICE: Reads; DMA_TO_DEVICE: Writes
  */
 struct svc_rdma_rwset {
-	struct list_head list;
+	struct svc_rdma_rw *last;
 	u32 slots;
 	enum dma_data_direction dir;
 };
@@ -185,23 +176,31 @@ struct svc_rdma_payload {
 
 /**
  * struct svc_rdma_call - one Call being processed: rqstp->rq_xprt_ctxt
- * @list: in the connection's list of ready or idle ones
+ * @next: among the connection's ready ones
+ * @free: among its idle ones
  * @conn: its connection
  * @recv: the message, until the Reply is encoded
+ * @layout: where the message goes; set if it has Read chunks
  * @chain: RDMA Reads
  * @reads: their contexts
- * @pages: where they go; room for RPCSVC_MAXPAGES, allocated at first need
+ * @it: walks the Read list
+ * @sink: where they go: @pages, with neither head nor tail
+ * @pages: room for RPCSVC_MAXPAGES, allocated at first need
  * @nr_pages: how many of @pages are owned
  * @copy: the message in one piece, where nfsd needs that, or NULL
  * @nr_payloads: how many of @payload are set
  * @payload: what the Upper Layer marked in the Reply, in order
  */
 struct svc_rdma_call {
-	struct list_head list;
+	struct svc_rdma_call *next;
+	struct llist_node free;
 	struct svc_rdma_conn *conn;
 	struct rpcrdma_recv *recv;
+	enum rpcrdma_layout layout;
 	struct rpcrdma_chain chain;
 	struct svc_rdma_rwset reads;
+	struct rpcrdma_read_iter it;
+	struct xdr_buf sink;
 	struct page **pages;
 	unsigned int nr_pages;
 	u8 *copy;
@@ -210,31 +209,75 @@ struct svc_rdma_call {
 };
 
 /**
+ * struct svc_rdma_result - a Write chunk and what goes into it
+ * @chunk: as the Requester offered it
+ * @payload: length 0: the chunk is not used
+ */
+struct svc_rdma_result {
+	struct rpcrdma_chunk chunk;
+	struct svc_rdma_payload payload;
+};
+
+/**
+ * struct svc_rdma_reply - how a Reply travels that may use chunks
+ * @call: the Call
+ * @send: the message
+ * @buf: the RPC Reply
+ * @result: the Write list, in order
+ * @nr_results: its chunks
+ * @range: what is left of @buf without the Write chunks' payloads
+ * @nr_ranges: how many
+ * @rest: octets of all ranges
+ * @copied: @rest was copied: the device does not read nfsd's first page
+ * @it: walks the Write list
+ * @chunk: the Reply chunk
+ *
+ * Part of the Send context: on the stack the kernel would zero it each time.
+ */
+struct svc_rdma_reply {
+	struct svc_rdma_call *call;
+	struct svc_rdma_send *send;
+	const struct xdr_buf *buf;
+	struct svc_rdma_result result[SVC_RDMA_MAX_PAYLOADS];
+	unsigned int nr_results;
+	struct svc_rdma_payload range[SVC_RDMA_MAX_PAYLOADS + 1];
+	unsigned int nr_ranges;
+	u32 rest;
+	bool copied;
+	struct rpcrdma_write_iter it;
+	struct rpcrdma_chunk chunk;
+};
+
+/**
  * struct svc_rdma_send - one message to be sent, and all that it owns
- * @list: in the connection's list of idle ones
+ * @free: among the connection's idle ones
  * @conn: its connection
  * @chain: RDMA Writes and the Send
- * @wr: the Send
- * @sge: its SGEs; the first is the header's
+ * @wr: the Send; what is the same for all messages stays in it
+ * @sge: its SGEs; the first is the header's, whose length alone changes
  * @nr_sge: how many are set
  * @buf: the Transport Header, and what is copied behind it
- * @enc: writes the header
+ * @form: how the header is written
+ * @enc: writes it
  * @writes: contexts of the RDMA Writes
  * @pages: pages they use; room for RPCSVC_MAXPAGES, allocated at first need
  * @nr_pages: how many are owned
+ * @reply: how a Reply with chunks is put together
  */
 struct svc_rdma_send {
-	struct list_head list;
+	struct llist_node free;
 	struct svc_rdma_conn *conn;
 	struct rpcrdma_chain chain;
 	struct ib_send_wr wr;
 	struct ib_sge sge[SVC_RDMA_SEND_SGES];
 	unsigned int nr_sge;
 	struct rpcrdma_dmabuf buf;
+	struct rpcrdma_form form;
 	struct rpcrdma_enc enc;
 	struct svc_rdma_rwset writes;
 	struct page **pages;
 	unsigned int nr_pages;
+	struct svc_rdma_reply reply;
 };
 
 /* sysctl.c */
@@ -252,15 +295,12 @@ void svc_rdma_sysctl_exit(void);
 /* pages.c */
 unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr);
 void svc_rdma_pages_put(struct page **pages, unsigned int nr);
+bool svc_rdma_pages_all(struct page **pages, unsigned int nr);
 void svc_rdma_pages_drain(void);
 
 /* rw.c */
-bool svc_rdma_cursor_next(struct svc_rdma_cursor *cur, u32 max,
-			  struct svc_rdma_piece *piece);
-void svc_rdma_rwset_init(struct svc_rdma_rwset *set,
-			 enum dma_data_direction dir);
 int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
-		       struct svc_rdma_cursor *cur,
+		       const struct xdr_buf *buf, u32 at,
 		       const struct rpcrdma_segment *seg);
 struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 				      struct svc_rdma_rwset *set,
@@ -271,21 +311,47 @@ void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 void svc_rdma_rws_free(struct svc_rdma_conn *conn);
 
 /* call.c */
-struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn,
-					struct rpcrdma_recv *recv);
+struct svc_rdma_call *svc_rdma_call_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_call_put(struct svc_rdma_call *call);
-void svc_rdma_call_put_recv(struct svc_rdma_call *call);
 int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 			    unsigned int nr);
 void svc_rdma_calls_free(struct svc_rdma_conn *conn);
 
+/**
+ * svc_rdma_call_get - begin to process a message
+ * @conn: connection
+ *
+ * Context: any; the caller holds conn->lock.
+ *
+ * Return: an idle context, or NULL: svc_rdma_call_alloc() may have one.
+ */
+static inline struct svc_rdma_call *
+svc_rdma_call_get(struct svc_rdma_conn *conn)
+{
+	struct llist_node *node = llist_del_first(&conn->free_calls);
+
+	return node ? llist_entry(node, struct svc_rdma_call, free) : NULL;
+}
+
+/**
+ * svc_rdma_call_put_recv - let the next Call have the Receive buffer
+ * @call: Call whose message and header are not needed any more
+ *
+ * Context: process or softirq.
+ */
+static inline void svc_rdma_call_put_recv(struct svc_rdma_call *call)
+{
+	struct rpcrdma_recv *recv = call->recv;
+
+	call->recv = NULL;
+	if (recv)
+		rpcrdma_recv_put(recv);
+}
+
 /* send.c */
-struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
-					gfp_t gfp);
+struct svc_rdma_send *svc_rdma_send_add(struct svc_rdma_conn *conn, gfp_t gfp);
 void svc_rdma_send_put(struct svc_rdma_send *send);
 void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers);
-void svc_rdma_send_copy(struct svc_rdma_send *send, const struct xdr_buf *buf,
-			u32 offset, u32 len);
 int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 		      u32 offset, u32 len);
 int svc_rdma_send_take_pages(struct svc_rdma_send *send,
@@ -295,6 +361,83 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 			enum rpcrdma_answer answer);
 int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_sends_free(struct svc_rdma_conn *conn);
+
+/**
+ * svc_rdma_send_begin - an empty header
+ * @send: context that owns nothing but its header buffer
+ * @vers: version of the protocol that the message will have
+ *
+ * Context: any.
+ */
+static inline void svc_rdma_send_begin(struct svc_rdma_send *send, u32 vers)
+{
+	rpcrdma_enc_init(&send->enc, send->buf.data,
+			 rpcrdma_ep_inline_send(send->conn->ep, vers));
+}
+
+/**
+ * svc_rdma_send_get - begin a message
+ * @conn: connection
+ * @vers: version of the protocol that it will have
+ * @gfp: how to allocate, should there be no idle context
+ *
+ * Context: process, within svc_rdma_enter(); sleeps as @gfp says.
+ *
+ * Return: a context with an empty header, or NULL: see svc_rdma_send_add().
+ */
+static inline struct svc_rdma_send *
+svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers, gfp_t gfp)
+{
+	struct svc_rdma_send *send;
+	struct llist_node *node;
+
+	spin_lock_bh(&conn->lock);
+	node = llist_del_first(&conn->free_sends);
+	spin_unlock_bh(&conn->lock);
+	if (likely(node))
+		send = llist_entry(node, struct svc_rdma_send, free);
+	else
+		send = svc_rdma_send_add(conn, gfp);
+	if (likely(send))
+		svc_rdma_send_begin(send, vers);
+	return send;
+}
+
+/**
+ * svc_rdma_send_copy - put octets behind the header
+ * @send: context with a complete header
+ * @buf: where from
+ * @offset: first octet
+ * @len: octets; they fit the header buffer
+ *
+ * Context: any.
+ */
+static inline void svc_rdma_send_copy(struct svc_rdma_send *send,
+				      const struct xdr_buf *buf, u32 offset,
+				      u32 len)
+{
+	void *dst = send->buf.data + send->enc.len;
+
+	/* Small Replies are all head */
+	if (likely(offset + len <= buf->head[0].iov_len))
+		memcpy(dst, buf->head[0].iov_base + offset, len);
+	else
+		read_bytes_from_xdr_buf(buf, offset, dst, len);
+	send->enc.len += len;
+}
+
+/**
+ * svc_rdma_send_is_plain - does the device read the header buffer alone?
+ * @send: context that is not posted
+ *
+ * Context: any.
+ *
+ * Return: false when nfsd's pages are in use.
+ */
+static inline bool svc_rdma_send_is_plain(const struct svc_rdma_send *send)
+{
+	return send->nr_sge == 1 && !send->writes.last;
+}
 
 /* backchannel.c */
 void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
@@ -310,6 +453,7 @@ int svc_rdma_sendto(struct svc_rqst *rqstp);
 /* recvfrom.c */
 void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 int svc_rdma_recvfrom(struct svc_rqst *rqstp);
+int svc_rdma_received_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt);
 void svc_rdma_drop_received(struct svc_rdma_conn *conn);
 

@@ -23,6 +23,7 @@ static void conn_put(struct svc_rdma_conn *conn)
 	svc_rdma_rws_free(conn);
 	if (conn->ep)
 		rpcrdma_ep_put(conn->ep);
+	kfree(conn->received);
 	kfree(conn);
 	if (atomic_dec_and_test(&nr_conns)) {
 		svc_rdma_pages_drain();
@@ -42,7 +43,9 @@ void svc_rdma_conns_wait(void)
 
 static int ep_setup(struct rpcrdma_ep *ep)
 {
-	return svc_rdma_sends_alloc(ep->owner);
+	int rc = svc_rdma_received_alloc(ep->owner);
+
+	return rc ? : svc_rdma_sends_alloc(ep->owner);
 }
 
 static void ep_closing(struct rpcrdma_ep *ep)
@@ -133,7 +136,6 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 					struct svc_xprt_class *class)
 {
 	struct svc_rdma_conn *conn;
-	int i;
 
 	conn = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*conn), GFP_KERNEL));
 	if (!conn)
@@ -147,12 +149,9 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	INIT_LIST_HEAD(&conn->pending);
 	init_rwsem(&conn->use);
 	spin_lock_init(&conn->lock);
-	INIT_LIST_HEAD(&conn->received);
-	INIT_LIST_HEAD(&conn->ready);
-	INIT_LIST_HEAD(&conn->free_calls);
-	INIT_LIST_HEAD(&conn->free_sends);
-	for (i = 0; i < ARRAY_SIZE(conn->free_rws); i++)
-		INIT_LIST_HEAD(&conn->free_rws[i]);
+	conn->ready_end = &conn->ready;
+	init_llist_head(&conn->free_calls);
+	init_llist_head(&conn->free_sends);
 	atomic_inc(&nr_conns);
 	return conn;
 }
