@@ -143,14 +143,6 @@ static int pair_results(struct svc_rdma_reply *reply, bool reduce)
 	return 0;
 }
 
-static void begin_header(struct svc_rdma_send *send,
-			 const struct rpcrdma_hdr *call, enum rpcrdma_proc proc)
-{
-	rpcrdma_form_of_reply(&send->form, call);
-	rpcrdma_enc_begin(&send->enc, call->xid, send->conn->ep->sizes.credits,
-			  proc, &send->form);
-}
-
 /*
  * Every chunk that was offered goes back, with the lengths that were used
  * (RFC 8166, section 3.4.6), the Reply chunk of an RDMA_MSG too, with none
@@ -159,10 +151,13 @@ static void begin_header(struct svc_rdma_send *send,
 static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 {
 	const struct rpcrdma_hdr *hdr = &reply->call->recv->hdr;
-	struct rpcrdma_enc *enc = &reply->send->enc;
+	struct svc_rdma_send *send = reply->send;
+	struct rpcrdma_enc *enc = &send->enc;
 	unsigned int i;
 
-	begin_header(reply->send, hdr, proc);
+	rpcrdma_form_of_reply(&send->form, hdr);
+	rpcrdma_enc_begin(enc, hdr->xid, send->conn->ep->sizes.credits, proc,
+			  &send->form);
 	rpcrdma_enc_list_end(enc);
 	for (i = 0; i < reply->nr_results; i++)
 		rpcrdma_enc_chunk_result(enc, &reply->result[i].chunk,
@@ -399,9 +394,9 @@ static bool put_plain(struct svc_rdma_send *send, const struct rpcrdma_hdr *hdr,
 
 	if (hdr->write_chunks || hdr->reply || buf->len > SVC_RDMA_COPY_MAX)
 		return false;
-	begin_header(send, hdr, RPCRDMA_MSG);
-	rpcrdma_enc_no_chunks(enc);
-	rpcrdma_enc_end(enc);
+	rpcrdma_form_of_reply(&send->form, hdr);
+	rpcrdma_enc_plain(enc, hdr->xid, send->conn->ep->sizes.credits,
+			  &send->form);
 	if (unlikely(enc->overflow || buf->len > enc->max - enc->len)) {
 		svc_rdma_send_reset(send, hdr->vers);
 		return false;
