@@ -108,47 +108,52 @@ static void rpcrdma_segment_of(const struct rpcrdma_mr *mr,
 }
 
 /*
+ * Where rpcrdma_mrs_map() will append: list_for_each_entry_continue() from here
+ * walks what it did. Without any MR it is the head of the list, as that wants.
+ */
+static struct rpcrdma_mr *rpcrdma_last_mr(const struct rpcrdma_req *req)
+{
+	return list_last_entry(&req->mrs, struct rpcrdma_mr, list);
+}
+
+/*
  * The data item of a Read chunk goes without its XDR roundup (RFC 8166,
  * section 3.4.5.2); a Position-Zero chunk is the whole message as it is.
  */
 static int rpcrdma_encode_read_list(struct rpcrdma_call *call)
 {
 	bool zero = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
-	struct rpcrdma_mr_cursor cur;
+	u32 position = zero ? 0 : call->snd->head[0].iov_len;
+	struct rpcrdma_req *req = call->req;
+	struct rpcrdma_mr *mr = rpcrdma_last_mr(req);
 	struct rpcrdma_segment seg;
-	struct rpcrdma_mr *mr;
-	LIST_HEAD(chunk);
-	int rc = 0;
+	int rc;
 
 	if (zero || call->plan.mode == RPCRDMA_CALL_READ_CHUNK) {
-		rpcrdma_mr_cursor_init(&cur, call->snd,
-				       zero ? RPCRDMA_PART_ALL :
-					      RPCRDMA_PART_PAGES);
-		rc = rpcrdma_mrs_map(call->rx, &cur, &chunk, false);
-	}
-	list_for_each_entry(mr, &chunk, list) {
-		rpcrdma_segment_of(mr, &seg);
-		rpcrdma_enc_read_segment(&call->enc, zero ? 0 :
-					 call->snd->head[0].iov_len, &seg);
-		call->rx->stats.total_rdma_request += seg.length;
+		rc = rpcrdma_mrs_map(call->rx, &req->mrs, call->snd,
+				     zero ? RPCRDMA_PART_ALL :
+					    RPCRDMA_PART_PAGES, false);
+		if (rc < 0)
+			return rc;
+		list_for_each_entry_continue(mr, &req->mrs, list) {
+			rpcrdma_segment_of(mr, &seg);
+			rpcrdma_enc_read_segment(&call->enc, position, &seg);
+			call->rx->stats.total_rdma_request += seg.length;
+		}
+		call->rx->stats.read_chunk_count += !!rc;
 	}
 	rpcrdma_enc_list_end(&call->enc);
-	list_splice_tail(&chunk, &call->req->mrs);
-	if (rc < 0)
-		return rc;
-	call->rx->stats.read_chunk_count += !!rc;
 	return 0;
 }
 
-/* Return: octets of the chunk's segments */
+/* The chunk of the MRs behind @mr. Return: octets of its segments */
 static u32 rpcrdma_encode_segments(struct rpcrdma_call *call,
-				   const struct list_head *chunk)
+				   struct rpcrdma_mr *mr)
 {
 	struct rpcrdma_segment seg;
-	struct rpcrdma_mr *mr;
 	u32 bytes = 0;
 
-	list_for_each_entry(mr, chunk, list) {
+	list_for_each_entry_continue(mr, &call->req->mrs, list) {
 		rpcrdma_segment_of(mr, &seg);
 		rpcrdma_enc_segment(&call->enc, &seg);
 		bytes += seg.length;
@@ -160,45 +165,39 @@ static u32 rpcrdma_encode_segments(struct rpcrdma_call *call,
 static int rpcrdma_encode_write_list(struct rpcrdma_call *call)
 {
 	struct rpcrdma_req *req = call->req;
-	struct rpcrdma_mr_cursor cur;
-	LIST_HEAD(chunk);
+	struct rpcrdma_mr *last = rpcrdma_last_mr(req);
 	int rc = 0;
 
-	if (call->plan.write_list) {
-		rpcrdma_mr_cursor_init(&cur, call->rcv, RPCRDMA_PART_PAGES);
-		rc = rpcrdma_mrs_map(call->rx, &cur, &chunk, true);
-	}
+	if (call->plan.write_list)
+		rc = rpcrdma_mrs_map(call->rx, &req->mrs, call->rcv,
+				     RPCRDMA_PART_PAGES, true);
 	if (rc > 0) {
 		rpcrdma_enc_write_chunk(&call->enc, rc);
-		req->write_offered = rpcrdma_encode_segments(call, &chunk);
+		req->write_offered = rpcrdma_encode_segments(call, last);
 		call->rx->stats.write_chunk_count++;
 	}
 	rpcrdma_enc_list_end(&call->enc);
-	list_splice_tail(&chunk, &req->mrs);
 	return min(rc, 0);
 }
 
 static int rpcrdma_encode_reply_chunk(struct rpcrdma_call *call)
 {
 	struct rpcrdma_req *req = call->req;
-	struct rpcrdma_mr_cursor cur;
-	LIST_HEAD(chunk);
+	struct rpcrdma_mr *last = rpcrdma_last_mr(req);
 	int rc = 0;
 
-	if (call->plan.reply_chunk) {
-		rpcrdma_mr_cursor_init(&cur, call->rcv, call->plan.write_list ?
-				       RPCRDMA_PART_HEAD | RPCRDMA_PART_TAIL :
-				       RPCRDMA_PART_ALL);
-		rc = rpcrdma_mrs_map(call->rx, &cur, &chunk, true);
-	}
+	if (call->plan.reply_chunk)
+		rc = rpcrdma_mrs_map(call->rx, &req->mrs, call->rcv,
+				     call->plan.write_list ?
+				     RPCRDMA_PART_HEAD | RPCRDMA_PART_TAIL :
+				     RPCRDMA_PART_ALL, true);
 	if (rc > 0) {
 		rpcrdma_enc_reply_chunk(&call->enc, rc);
-		req->reply_offered = rpcrdma_encode_segments(call, &chunk);
+		req->reply_offered = rpcrdma_encode_segments(call, last);
 		call->rx->stats.reply_chunk_count++;
 	} else {
 		rpcrdma_enc_list_end(&call->enc);
 	}
-	list_splice_tail(&chunk, &req->mrs);
 	return min(rc, 0);
 }
 
@@ -405,7 +404,6 @@ static void rpcrdma_build_chain(struct rpcrdma_call *call)
 			   rpcrdma_send_done : NULL);
 	list_for_each_entry(mr, &req->mrs, list) {
 		mr->xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
-		mr->reg.wr.next = NULL;
 		rpcrdma_chain_append(call->ep, &req->chain, &mr->reg.wr);
 	}
 	rpcrdma_chain_append(call->ep, &req->chain, &req->send_wr);

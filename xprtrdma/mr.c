@@ -63,6 +63,10 @@ static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_ep *ep)
 	}
 	mr->ep = ep;
 	INIT_LIST_HEAD(&mr->list);
+	/* What is the same each time; the rest is set when they are used */
+	mr->reg.wr.opcode = IB_WR_REG_MR;
+	mr->reg.mr = mr->mr;
+	mr->inv.opcode = IB_WR_LOCAL_INV;
 	return mr;
 
 out_sgl:
@@ -340,106 +344,110 @@ bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
 	return false;
 }
 
-/**
- * rpcrdma_mr_cursor_init - begin to walk an xdr_buf
- * @cur: to be filled in
- * @buf: buffer; its parts must stay as they are while @cur is used
- * @parts: which of them: RPCRDMA_PART_*
- *
- * Context: any.
- */
-void rpcrdma_mr_cursor_init(struct rpcrdma_mr_cursor *cur,
-			    const struct xdr_buf *buf, unsigned int parts)
-{
-	memset(cur, 0, sizeof(*cur));
-	if (parts & RPCRDMA_PART_HEAD)
-		cur->kvecs[0] = buf->head[0];
-	if (parts & RPCRDMA_PART_TAIL)
-		cur->kvecs[1] = buf->tail[0];
-	if (parts & RPCRDMA_PART_PAGES && buf->page_len) {
-		cur->page_len = buf->page_len;
-		cur->page_base = offset_in_page(buf->page_base);
-		cur->pages = buf->pages + (buf->page_base >> PAGE_SHIFT);
-	}
-	cur->left = cur->kvecs[0].iov_len;
-}
-
-/* A range that is contiguous in memory */
-struct rpcrdma_piece {
-	struct page *page;
-	unsigned int offset;
-	unsigned int len;
+/* Walks the parts of an xdr_buf that are to be registered */
+struct rpcrdma_mr_cursor {
+	const struct xdr_buf *buf;
+	unsigned int parts;	/* those not begun: RPCRDMA_PART_* */
+	unsigned int part;	/* the one begun */
+	unsigned int left;	/* octets of it not walked yet */
+	unsigned int offset;	/* where they begin in their page */
+	struct page **pages;	/* of RPCRDMA_PART_PAGES: the page */
+	void *base;		/* of the others: the address */
 };
 
-static bool rpcrdma_cursor_peek(struct rpcrdma_mr_cursor *cur,
-				struct rpcrdma_piece *piece)
+static void rpcrdma_cursor_begin(struct rpcrdma_mr_cursor *cur,
+				 unsigned int part)
 {
-	const struct kvec *kvec;
-	void *base;
+	const struct xdr_buf *buf = cur->buf;
+	const struct kvec *kvec = &buf->head[0];
 
-	while (!cur->left) {
-		if (cur->part == 2)
-			return false;
-		cur->part++;
-		cur->offset = cur->part == 1 ? cur->page_base : 0;
-		cur->left = cur->part == 1 ? cur->page_len :
-					     cur->kvecs[1].iov_len;
+	cur->parts &= ~part;
+	cur->part = part;
+	if (part == RPCRDMA_PART_PAGES) {
+		cur->left = buf->page_len;
+		cur->offset = offset_in_page(buf->page_base);
+		cur->pages = buf->pages + (buf->page_base >> PAGE_SHIFT);
+		return;
 	}
-	if (cur->part == 1) {
-		piece->page = *cur->pages;
-		piece->offset = cur->offset;
-		piece->len = min_t(unsigned int, cur->left,
-				   PAGE_SIZE - cur->offset);
-		return true;
-	}
-	kvec = &cur->kvecs[cur->part / 2];
-	base = kvec->iov_base + kvec->iov_len - cur->left;
-	piece->page = virt_to_page(base);
-	piece->offset = offset_in_page(base);
-	piece->len = cur->left;
-	return true;
+	if (part == RPCRDMA_PART_TAIL)
+		kvec = &buf->tail[0];
+	cur->left = kvec->iov_len;
+	cur->offset = offset_in_page(kvec->iov_base);
+	cur->base = kvec->iov_base;
 }
 
-static void rpcrdma_cursor_consume(struct rpcrdma_mr_cursor *cur,
-				   unsigned int len)
+/* Return: false at the end. Parts come in the order of their bits. */
+static bool rpcrdma_cursor_more(struct rpcrdma_mr_cursor *cur)
 {
-	cur->left -= len;
-	if (cur->part != 1)
-		return;
-	cur->offset += len;
-	if (cur->offset == PAGE_SIZE) {
-		cur->offset = 0;
-		cur->pages++;
-	}
+	while (!cur->left && cur->parts)
+		rpcrdma_cursor_begin(cur, cur->parts & -cur->parts);
+	return cur->left;
+}
+
+/* The next @len octets, page by page. Return: the entry behind them */
+static struct scatterlist *rpcrdma_fill_pages(struct rpcrdma_mr_cursor *cur,
+					      struct scatterlist *sg,
+					      unsigned int len)
+{
+	unsigned int first = min_t(unsigned int, len, PAGE_SIZE - cur->offset);
+	struct page **pages = cur->pages;
+	struct scatterlist *whole;
+
+	sg_set_page(sg++, *pages++, first, cur->offset);
+	len -= first;
+	for (whole = sg + len / PAGE_SIZE; sg < whole; sg++)
+		sg_set_page(sg, *pages++, PAGE_SIZE, 0);
+	len = offset_in_page(len);
+	/* The end of the part: nobody asks where in @pages it is */
+	if (len)
+		sg_set_page(sg++, *pages, len, 0);
+	cur->pages = pages;
+	return sg;
+}
+
+/* XDR buffers are kmalloc'ed, or pages: contiguous either way */
+static struct scatterlist *rpcrdma_fill_kvec(struct rpcrdma_mr_cursor *cur,
+					     struct scatterlist *sg,
+					     unsigned int len)
+{
+	sg_set_page(sg++, virt_to_page(cur->base), len, cur->offset);
+	cur->base += len;
+	return sg;
 }
 
 /*
- * Fills an MR as far as it goes: without a gap within the range, for which a
- * piece must begin at a page boundary where the one before ended at one.
+ * Fills an MR as far as it goes: without a gap within the range, for which
+ * what follows must begin at a page boundary, where that before it ends at one.
+ * A head or tail is split only if no MR can hold it.
  */
 static unsigned int rpcrdma_mr_fill(struct rpcrdma_mr *mr,
 				    struct rpcrdma_mr_cursor *cur)
 {
-	unsigned int max = mr->ep->sizes.mr_pages;
-	unsigned int pages = 0, end = 0, n = 0, need;
-	struct rpcrdma_piece piece;
+	unsigned int max = mr->ep->sizes.mr_pages, room = max;
+	unsigned int end = 0, need, len;
+	struct scatterlist *sg = mr->sgl;
 
-	while (rpcrdma_cursor_peek(cur, &piece)) {
-		if (n && (end || piece.offset))
+	while (rpcrdma_cursor_more(cur)) {
+		bool pages = cur->part == RPCRDMA_PART_PAGES;
+
+		if (room < max && (end || cur->offset))
 			break;
-		need = DIV_ROUND_UP(piece.offset + piece.len, PAGE_SIZE);
-		if (pages + need > max) {
-			if (n)
+		len = cur->left;
+		need = DIV_ROUND_UP(cur->offset + len, PAGE_SIZE);
+		if (need > room) {
+			if (!room || (room < max && !pages))
 				break;
-			piece.len = max * PAGE_SIZE - piece.offset;
-			need = max;
+			need = room;
+			len = room * PAGE_SIZE - cur->offset;
 		}
-		sg_set_page(&mr->sgl[n++], piece.page, piece.len, piece.offset);
-		pages += need;
-		end = offset_in_page(piece.offset + piece.len);
-		rpcrdma_cursor_consume(cur, piece.len);
+		sg = pages ? rpcrdma_fill_pages(cur, sg, len) :
+			     rpcrdma_fill_kvec(cur, sg, len);
+		room -= need;
+		end = offset_in_page(cur->offset + len);
+		cur->offset = end;
+		cur->left -= len;
 	}
-	return n;
+	return sg - mr->sgl;
 }
 
 static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
@@ -462,9 +470,7 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
 	/* A peer that still knows the previous rkey does not get in with it */
 	ib_update_fast_reg_key(mr->mr, (u8)(mr->mr->rkey + 1));
 
-	memset(&mr->reg, 0, sizeof(mr->reg));
-	mr->reg.wr.opcode = IB_WR_REG_MR;
-	mr->reg.mr = mr->mr;
+	mr->reg.wr.next = NULL;
 	mr->reg.key = mr->mr->rkey;
 	/* RFC 8166, section 8.1: no more access than the chunk needs */
 	mr->reg.access = remote_write ?
@@ -474,10 +480,11 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
 }
 
 /**
- * rpcrdma_mrs_map - prepare MRs for all that a cursor walks
+ * rpcrdma_mrs_map - prepare MRs for parts of an xdr_buf
  * @rx: transport
- * @cur: cursor at its start
  * @mrs: MRs are appended here, one for each segment, in order
+ * @buf: buffer
+ * @parts: which of its parts: RPCRDMA_PART_*
  * @remote_write: the peer may write; else it may read
  *
  * Context: process, under rx->lock. Does not sleep but for that. The caller
@@ -487,19 +494,20 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
  * by xprt_write_space()); -ENOBUFS when the DMA mapping failed for now;
  * -ENOTCONN; -EIO.
  */
-int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct rpcrdma_mr_cursor *cur,
-		    struct list_head *mrs, bool remote_write)
+int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct list_head *mrs,
+		    const struct xdr_buf *buf, unsigned int parts,
+		    bool remote_write)
 {
-	struct rpcrdma_piece piece;
+	struct rpcrdma_mr_cursor cur = { .buf = buf, .parts = parts };
 	struct rpcrdma_mr *mr;
 	int rc, n;
 
-	for (n = 0; rpcrdma_cursor_peek(cur, &piece); n++) {
+	for (n = 0; rpcrdma_cursor_more(&cur); n++) {
 		mr = rpcrdma_mr_get(rx);
 		if (IS_ERR(mr))
 			return PTR_ERR(mr);
 		list_add_tail(&mr->list, mrs);
-		rc = rpcrdma_mr_register(mr, cur, remote_write);
+		rc = rpcrdma_mr_register(mr, &cur, remote_write);
 		if (rc)
 			return rc;
 	}
@@ -524,8 +532,8 @@ int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 
 	rpcrdma_chain_init(&req->inv_chain, done);
 	list_for_each_entry(mr, &req->mrs, list) {
-		memset(&mr->inv, 0, sizeof(mr->inv));
-		mr->inv.opcode = IB_WR_LOCAL_INV;
+		mr->inv.next = NULL;
+		mr->inv.send_flags = 0;
 		mr->inv.ex.invalidate_rkey = mr->mr->rkey;
 		rpcrdma_chain_append(ep, &req->inv_chain, &mr->inv);
 		req->rx->stats.local_inv_needed++;

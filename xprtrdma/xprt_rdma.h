@@ -368,13 +368,13 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst);
 void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 
 /* mr.c */
-struct rpcrdma_mr_cursor;
 void rpcrdma_mrs_init(struct rpcrdma_xprt *rx);
 int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
 void rpcrdma_mrs_release(struct rpcrdma_xprt *rx);
 bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey, u32 xid);
-int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct rpcrdma_mr_cursor *cur,
-		    struct list_head *mrs, bool remote_write);
+int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct list_head *mrs,
+		    const struct xdr_buf *buf, unsigned int parts,
+		    bool remote_write);
 void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs);
 void rpcrdma_mrs_return(struct rpcrdma_xprt *rx, struct list_head *mrs);
 bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
@@ -384,33 +384,11 @@ int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 					enum ib_wc_status status));
 void rpcrdma_req_fence(struct rpcrdma_req *req);
 
-/**
- * struct rpcrdma_mr_cursor - walks the parts of an xdr_buf to be registered
- * @kvecs: head and tail, in order; length 0 when not wanted
- * @part: 0 head, 1 pages, 2 tail, 3 the end
- * @pages: next page
- * @offset: where it starts in that page, or in the kvec
- * @left: octets of the part not yet walked
- * @page_base: offset of the page data in the first page
- * @page_len: octets of page data wanted
- */
-struct rpcrdma_mr_cursor {
-	struct kvec kvecs[2];
-	unsigned int part;
-	struct page **pages;
-	unsigned int offset;
-	unsigned int left;
-	unsigned int page_base;
-	unsigned int page_len;
-};
-
+/* Parts of an xdr_buf, in their order */
 #define RPCRDMA_PART_HEAD	1U
 #define RPCRDMA_PART_PAGES	2U
 #define RPCRDMA_PART_TAIL	4U
 #define RPCRDMA_PART_ALL	7U
-
-void rpcrdma_mr_cursor_init(struct rpcrdma_mr_cursor *cur,
-			    const struct xdr_buf *buf, unsigned int parts);
 
 /* backchannel.c */
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
