@@ -194,15 +194,9 @@ static int rpcrdma_bc_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 {
 	int rc;
 
-	if (rpcrdma_dmabuf_map(ep, &req->hdr))
+	if (rpcrdma_req_map(ep, req))
 		return -ENOBUFS;
-	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
-	rpcrdma_dmabuf_sge(&req->hdr, &req->sges[0], 0, len);
-
-	memset(&req->send_wr, 0, sizeof(req->send_wr));
-	req->send_wr.opcode = IB_WR_SEND;
-	req->send_wr.sg_list = req->sges;
-	req->send_wr.num_sge = 1;
+	rpcrdma_req_fill(req, len);
 	/* No answer will tell us when the buffer is free: its completion does */
 	rpcrdma_chain_init(&req->chain, rpcrdma_bc_send_done);
 	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
@@ -307,13 +301,9 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	struct rpcrdma_enc enc;
 
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
-	rpcrdma_enc_begin(&enc,
+	rpcrdma_enc_plain(&enc,
 			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
-			  ep->sizes.bc_credits, RPCRDMA_MSG, &req->form);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_end(&enc);
+			  ep->sizes.bc_credits, &req->form);
 	if (enc.len + snd->len >
 	    min(req->hdr.size, rpcrdma_ep_inline_send(ep, req->form.vers)))
 		return -EMSGSIZE;

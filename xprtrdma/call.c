@@ -15,7 +15,6 @@
  * @req: request
  * @snd: the Call
  * @rcv: where the Reply will be
- * @prop: thresholds
  * @plan: how they travel
  * @enc: the Transport Header
  */
@@ -25,7 +24,6 @@ struct rpcrdma_call {
 	struct rpcrdma_req *req;
 	const struct xdr_buf *snd;
 	struct xdr_buf *rcv;
-	struct rpcrdma_properties prop;
 	struct rpcrdma_call_plan plan;
 	struct rpcrdma_enc enc;
 };
@@ -70,8 +68,8 @@ static void rpcrdma_call_plan_modes(struct rpcrdma_call *call)
 		.no_ddp = test_bit(RPCAUTH_AUTH_DATATOUCH,
 				   &rqst->rq_cred->cr_auth->au_flags),
 		.option = call->req->form.option,
-		.inline_send = call->prop.inline_send,
-		.inline_recv = call->prop.inline_recv,
+		.inline_send = call->rx->inline_send,
+		.inline_recv = call->rx->inline_recv,
 		.pullup_max = XPRT_RDMA_SEND_BUF - XPRT_RDMA_HDR_ROOM,
 		.page_sges = max(rpcrdma_send_sges(ep), 3U) - 3,
 		.mr_bytes = (ep->sizes.mr_pages - 1) << PAGE_SHIFT,
@@ -222,8 +220,6 @@ static int rpcrdma_encode_chunks(struct rpcrdma_call *call)
 	const struct rpcrdma_call_plan *plan = &call->plan;
 	int rc;
 
-	call->req->write_offered = 0;
-	call->req->reply_offered = 0;
 	if (!plan->write_list && !plan->reply_chunk &&
 	    plan->mode != RPCRDMA_CALL_READ_CHUNK &&
 	    plan->mode != RPCRDMA_CALL_POSITION_ZERO) {
@@ -245,7 +241,7 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 	int rc;
 
 	rpcrdma_enc_init(&call->enc, req->hdr.data,
-			 min(req->hdr.size, call->prop.inline_send));
+			 min(req->hdr.size, call->rx->inline_send));
 	rpcrdma_enc_begin(&call->enc,
 			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
 			  call->ep->sizes.credits,
@@ -379,7 +375,7 @@ static int rpcrdma_prepare_send(struct rpcrdma_call *call)
 
 	if (call->plan.mode == RPCRDMA_CALL_POSITION_ZERO)
 		body = 0;
-	if (WARN_ON_ONCE(len + body > call->prop.inline_send))
+	if (WARN_ON_ONCE(len + body > call->rx->inline_send))
 		return -EMSGSIZE;
 	if (body && len + body <= req->hdr.size) {
 		rc = rpcrdma_copy_body(call, pages, skip);
@@ -390,23 +386,21 @@ static int rpcrdma_prepare_send(struct rpcrdma_call *call)
 	if (rc)
 		return rc;
 
-	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
-	rpcrdma_dmabuf_sge(&req->hdr, &req->sges[0], 0, len);
+	rpcrdma_req_fill(req, len);
 	return 0;
 }
 
-static void rpcrdma_build_chain(struct rpcrdma_call *call)
+static void rpcrdma_build_chain(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 {
-	struct rpcrdma_req *req = call->req;
 	struct rpcrdma_mr *mr;
 
 	rpcrdma_chain_init(&req->chain, req->send_wr.num_sge > 1 ?
 			   rpcrdma_send_done : NULL);
 	list_for_each_entry(mr, &req->mrs, list) {
 		mr->xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
-		rpcrdma_chain_append(call->ep, &req->chain, &mr->reg.wr);
+		rpcrdma_chain_append(ep, &req->chain, &mr->reg.wr);
 	}
-	rpcrdma_chain_append(call->ep, &req->chain, &req->send_wr);
+	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
 }
 
 /* Octets of a Send that is all copied; the header is not encoded yet */
@@ -418,39 +412,10 @@ static u32 rpcrdma_pullup_len(const struct rpcrdma_call *call)
 				 rpcrdma_form_len(&call->req->form));
 }
 
-static int rpcrdma_call_prepare(struct rpcrdma_call *call)
-{
-	struct rpcrdma_req *req = call->req;
-	int rc;
-
-	memset(&req->send_wr, 0, sizeof(req->send_wr));
-	req->send_wr.opcode = IB_WR_SEND;
-	req->send_wr.sg_list = req->sges;
-	req->send_wr.num_sge = 1;
-
-	if (call->rcv->flags & XDRBUF_SPARSE_PAGES) {
-		rc = rpcrdma_fill_sparse_pages(call->rcv);
-		if (rc)
-			return rc;
-	}
-	rpcrdma_nego_form(&call->rx->nego, &req->form);
-	rpcrdma_nego_thresholds(&call->rx->nego, &call->prop, &call->ep->prop);
-	rpcrdma_call_plan_modes(call);
-	if (call->plan.mode == RPCRDMA_CALL_PULLUP &&
-	    rpcrdma_req_reserve(req, rpcrdma_pullup_len(call),
-				rpc_task_gfp_mask()))
-		return -ENOBUFS;
-	if (rpcrdma_dmabuf_map(call->ep, &req->hdr))
-		return -ENOBUFS;
-	rc = rpcrdma_encode_header(call);
-	if (rc)
-		return rc;
-	return rpcrdma_prepare_send(call);
-}
-
-/* Called with rx->lock. Nothing stays mapped or registered upon an error. */
-static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
-			     struct rpcrdma_req *req)
+/* Out of line: the short way shall not pay for what is on the stack here */
+static noinline int rpcrdma_call_prepare(struct rpcrdma_xprt *rx,
+					 struct rpcrdma_ep *ep,
+					 struct rpcrdma_req *req)
 {
 	struct rpcrdma_call call = {
 		.rx = rx,
@@ -461,9 +426,88 @@ static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 	};
 	int rc;
 
-	rc = rpcrdma_call_prepare(&call);
+	if (call.rcv->flags & XDRBUF_SPARSE_PAGES) {
+		rc = rpcrdma_fill_sparse_pages(call.rcv);
+		if (rc)
+			return rc;
+	}
+	rpcrdma_call_plan_modes(&call);
+	if (call.plan.mode == RPCRDMA_CALL_PULLUP &&
+	    rpcrdma_req_reserve(req, rpcrdma_pullup_len(&call),
+				rpc_task_gfp_mask()))
+		return -ENOBUFS;
+	if (rpcrdma_req_map(ep, req))
+		return -ENOBUFS;
+	rc = rpcrdma_encode_header(&call);
+	if (rc)
+		return rc;
+	return rpcrdma_prepare_send(&call);
+}
+
+/*
+ * Most Calls: no page data, and inline in both directions. Then the plan is
+ * known. rpcrdma_plan_call() offers nothing when the longest Reply and a header
+ * without chunks fit inline, whatever else the Reply's shape is; then a Call
+ * that fits with such a header goes inline, and without page data as
+ * RPCRDMA_CALL_INLINE, whatever else its own shape is. One that is larger than
+ * every request's buffer goes the long way, to be mapped.
+ */
+static bool rpcrdma_call_is_plain(const struct rpcrdma_xprt *rx,
+				  const struct rpcrdma_req *req)
+{
+	const struct xdr_buf *snd = &req->rqst.rq_snd_buf;
+	const struct xdr_buf *rcv = &req->rqst.rq_rcv_buf;
+
+	return !snd->page_len && !(rcv->flags & XDRBUF_SPARSE_PAGES) &&
+	       rcv->buflen <= rx->plain_reply &&
+	       snd->head[0].iov_len + snd->tail[0].iov_len <= rx->plain_call;
+}
+
+/*
+ * What rpcrdma_call_prepare() does for such a Call, and no more: without a
+ * chunk there is no handle to name, and the form names none.
+ */
+static int rpcrdma_call_prepare_plain(struct rpcrdma_ep *ep,
+				      struct rpcrdma_req *req)
+{
+	const struct kvec *head = &req->rqst.rq_snd_buf.head[0];
+	const struct kvec *tail = &req->rqst.rq_snd_buf.tail[0];
+	u32 body = head->iov_len + tail->iov_len;
+	struct rpcrdma_enc enc;
+	void *to;
+
+	if (rpcrdma_req_map(ep, req))
+		return -ENOBUFS;
+	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size - body);
+	rpcrdma_enc_plain(&enc,
+			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
+			  ep->sizes.credits, &req->form);
+	if (WARN_ON_ONCE(enc.overflow || enc.len + body > req->rx->inline_send))
+		return -EMSGSIZE;
+
+	to = req->hdr.data + enc.len;
+	memcpy(to, head->iov_base, head->iov_len);
+	if (tail->iov_len)
+		memcpy(to + head->iov_len, tail->iov_base, tail->iov_len);
+	rpcrdma_req_fill(req, enc.len + body);
+	return 0;
+}
+
+/* Called with rx->lock. Nothing stays mapped or registered upon an error. */
+static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
+			     struct rpcrdma_req *req)
+{
+	int rc;
+
+	req->form = rx->form;
+	req->write_offered = 0;
+	req->reply_offered = 0;
+	if (rpcrdma_call_is_plain(rx, req))
+		rc = rpcrdma_call_prepare_plain(ep, req);
+	else
+		rc = rpcrdma_call_prepare(rx, ep, req);
 	if (!rc) {
-		rpcrdma_build_chain(&call);
+		rpcrdma_build_chain(ep, req);
 		req->rqst.rq_xtime = ktime_get();
 		rc = rpcrdma_req_post(ep, req);
 		if (likely(!rc)) {

@@ -40,6 +40,10 @@ struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp)
 	INIT_LIST_HEAD(&req->list);
 	INIT_LIST_HEAD(&req->wire);
 	INIT_LIST_HEAD(&req->mrs);
+	/* The same for every Send; what is mapped for one goes with it */
+	req->send_wr.opcode = IB_WR_SEND;
+	req->send_wr.sg_list = req->sges;
+	req->send_wr.num_sge = 1;
 	spin_lock(&rx->req_lock);
 	list_add(&req->all, &rx->all);
 	spin_unlock(&rx->req_lock);
@@ -283,6 +287,24 @@ int rpcrdma_req_reserve(struct rpcrdma_req *req, u32 size, gfp_t gfp)
 	rpcrdma_dmabuf_free(&req->hdr);
 	req->hdr = buf;
 	return 0;
+}
+
+/**
+ * rpcrdma_req_map_anew - map the buffer a request is sent from
+ * @ep: endpoint it is not mapped for
+ * @req: request; not sent
+ *
+ * Context: as rpcrdma_dmabuf_map().
+ *
+ * Return: 0 or -EIO.
+ */
+int rpcrdma_req_map_anew(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
+{
+	int rc = rpcrdma_dmabuf_map(ep, &req->hdr);
+
+	if (!rc)
+		rpcrdma_dmabuf_sge(&req->hdr, &req->sges[0], 0, req->hdr.size);
+	return rc;
 }
 
 /**

@@ -41,17 +41,26 @@ void rpcrdma_version_init(struct rpcrdma_xprt *rx)
 	INIT_DELAYED_WORK(&rx->version_worker, rpcrdma_version_worker);
 }
 
-/* Called with rx->lock: what the status and the reverse direction look at */
+/*
+ * Called with rx->lock, whenever @nego may have changed but for the end of a
+ * connection, after which nothing is sent: what Calls, the status and the
+ * reverse direction go by.
+ */
 static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
 				  struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_properties prop;
+	u32 hdr;
 
 	if (rx->nego.state == RPCRDMA_NEGO_SETTLED)
 		WRITE_ONCE(ep->version, rx->nego.vers);
+	rpcrdma_nego_form(&rx->nego, &rx->form);
 	rpcrdma_nego_thresholds(&rx->nego, &prop, &ep->prop);
 	WRITE_ONCE(rx->inline_send, prop.inline_send);
 	WRITE_ONCE(rx->inline_recv, prop.inline_recv);
+	hdr = rpcrdma_form_len(&rx->form);
+	rx->plain_call = min(prop.inline_send, XPRT_RDMA_SEND_BUF) - hdr;
+	rx->plain_reply = prop.inline_recv - hdr;
 }
 
 /**
@@ -101,18 +110,17 @@ void rpcrdma_version_refused(struct rpcrdma_xprt *rx, int err)
 }
 
 /**
- * rpcrdma_version_sent - a Call was posted
+ * rpcrdma_version_first_sent - the first Call in a version to be tried was posted
  * @rx: transport
  *
- * Its answer waits for the lock: see rpcrdma_version_heard().
+ * Its answer waits for the lock: see rpcrdma_version_heard(). What Calls go by
+ * does not change with it.
  *
  * Context: process, under rpcrdma_xprt.lock.
  */
-void rpcrdma_version_sent(struct rpcrdma_xprt *rx)
+void rpcrdma_version_first_sent(struct rpcrdma_xprt *rx)
 {
 	lockdep_assert_held(&rx->lock);
-	if (likely(rx->nego.state != RPCRDMA_NEGO_FIRST))
-		return;
 	rpcrdma_nego_sent(&rx->nego, rpcrdma_now());
 	mod_delayed_work(xprtiod_workqueue, &rx->version_worker,
 			 msecs_to_jiffies(rpcrdma_patience()) + 1);
@@ -134,8 +142,7 @@ bool rpcrdma_version_heard(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 {
 	bool grants = true;
 
-	/* What is settled stays so as long as anything is received */
-	if (likely(READ_ONCE(rx->nego.state) == RPCRDMA_NEGO_SETTLED))
+	if (rpcrdma_version_settled(rx))
 		return true;
 	mutex_lock(&rx->lock);
 	if (rx->nego.state != RPCRDMA_NEGO_SETTLED) {
@@ -150,7 +157,7 @@ bool rpcrdma_version_heard(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 /**
  * rpcrdma_version_resend - send an RPC again if its answer says how
  * @req: request; off the wire, without MRs, and pinned
- * @hdr: its answer
+ * @hdr: its answer; nothing happens unless it is an RDMA_ERROR
  *
  * To the RPC layer it looks as if there were a new connection. It would send
  * every RPC again that is out, but there is no other: one credit is all.
@@ -165,7 +172,7 @@ bool rpcrdma_version_resend(struct rpcrdma_req *req,
 	struct rpc_rqst *rqst = &req->rqst;
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
-	if (likely(!rpcrdma_nego_resend(&req->rx->nego, hdr, &req->form)))
+	if (!rpcrdma_nego_resend(&req->rx->nego, hdr, &req->form))
 		return false;
 	spin_lock(&xprt->transport_lock);
 	xprt->connect_cookie++;

@@ -130,8 +130,9 @@ struct rpcrdma_mr_pool {
  * @rbuf_size: its size
  * @sending: the Send has mapped memory of the Upper Layer's
  * @chain: REG_MRs and Send
- * @send_wr: the Send
- * @sges: its SGEs; all but the first are mapped for this Send only
+ * @send_wr: the Send; of one SGE while nobody sends
+ * @sges: its SGEs. The first is @hdr while that is mapped; the others are
+ *	mapped for this Send only
  * @mrs: MRs the peer may use
  * @inv_chain: LOCAL_INVs
  * @recv: the Reply, while @inv_chain is in progress
@@ -220,9 +221,15 @@ struct rpcrdma_xprt_stats {
  * @ep: the connection, or NULL. Changes with both @lock and the send lock
  *	of @xprt held.
  * @last_error: how the last attempt to connect ended
- * @inline_send: inline thresholds of the last connection
+ * @inline_send: inline thresholds of the last connection for the next Call,
+ *	written with @lock held
  * @inline_recv: see @inline_send
  * @nego: version of the protocol (@lock)
+ * @form: how the next Call is written, by @nego (@lock)
+ * @plain_call: most octets of a Call that is sent from its request's buffer, by
+ *	@inline_send and with a header without chunks (@lock)
+ * @plain_reply: most octets of a Reply behind such a header, by @inline_recv
+ *	(@lock)
  * @version_worker: when the first message in a version is not answered
  * @limits: what the decoder takes on the connection
  * @pool: MRs
@@ -248,6 +255,9 @@ struct rpcrdma_xprt {
 	u32 inline_send;
 	u32 inline_recv;
 	struct rpcrdma_nego nego;
+	struct rpcrdma_form form;
+	u32 plain_call;
+	u32 plain_reply;
 	struct delayed_work version_worker;
 	struct rpcrdma_limits limits;
 
@@ -332,11 +342,38 @@ void rpcrdma_version_init(struct rpcrdma_xprt *rx);
 void rpcrdma_version_begin(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
 void rpcrdma_version_end(struct rpcrdma_xprt *rx);
 void rpcrdma_version_refused(struct rpcrdma_xprt *rx, int err);
-void rpcrdma_version_sent(struct rpcrdma_xprt *rx);
+void rpcrdma_version_first_sent(struct rpcrdma_xprt *rx);
 bool rpcrdma_version_heard(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 			   const struct rpcrdma_hdr *hdr);
 bool rpcrdma_version_resend(struct rpcrdma_req *req,
 			    const struct rpcrdma_hdr *hdr);
+
+/**
+ * rpcrdma_version_sent - a Call was posted
+ * @rx: transport
+ *
+ * Context: process, under rpcrdma_xprt.lock.
+ */
+static inline void rpcrdma_version_sent(struct rpcrdma_xprt *rx)
+{
+	if (unlikely(rx->nego.state == RPCRDMA_NEGO_FIRST))
+		rpcrdma_version_first_sent(rx);
+}
+
+/**
+ * rpcrdma_version_settled - is the version of the connection known?
+ * @rx: transport
+ *
+ * What is settled stays so as long as anything is received.
+ *
+ * Context: any.
+ *
+ * Return: true if so.
+ */
+static inline bool rpcrdma_version_settled(const struct rpcrdma_xprt *rx)
+{
+	return likely(READ_ONCE(rx->nego.state) == RPCRDMA_NEGO_SETTLED);
+}
 
 /* credits.c */
 void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits);
@@ -350,6 +387,7 @@ void rpcrdma_req_put(struct rpcrdma_req *req);
 int rpcrdma_reqs_create(struct rpcrdma_xprt *rx, unsigned int count);
 void rpcrdma_reqs_destroy(struct rpcrdma_xprt *rx);
 int rpcrdma_req_reserve(struct rpcrdma_req *req, u32 size, gfp_t gfp);
+int rpcrdma_req_map_anew(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
 int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
 bool rpcrdma_req_on_wire(struct rpcrdma_req *req);
 bool rpcrdma_req_answered(struct rpcrdma_req *req);
@@ -360,6 +398,34 @@ void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst);
 int xprt_rdma_buf_alloc(struct rpc_task *task);
 void xprt_rdma_buf_free(struct rpc_task *task);
 void xprt_rdma_release_request(struct rpc_task *task);
+
+/**
+ * rpcrdma_req_map - map the buffer a request is sent from
+ * @ep: endpoint
+ * @req: request; not sent
+ *
+ * Context: as rpcrdma_dmabuf_map().
+ *
+ * Return: 0, at once when it is mapped for @ep already; or -EIO.
+ */
+static inline int rpcrdma_req_map(struct rpcrdma_ep *ep,
+				  struct rpcrdma_req *req)
+{
+	return likely(req->hdr.ep == ep) ? 0 : rpcrdma_req_map_anew(ep, req);
+}
+
+/**
+ * rpcrdma_req_fill - so much of the buffer is to be sent
+ * @req: request; its buffer is mapped and written
+ * @len: octets
+ *
+ * Context: any.
+ */
+static inline void rpcrdma_req_fill(struct rpcrdma_req *req, u32 len)
+{
+	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
+	req->sges[0].length = len;
+}
 
 /* call.c */
 int xprt_rdma_send_request(struct rpc_rqst *rqst);
