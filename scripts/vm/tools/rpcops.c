@@ -12,6 +12,8 @@
  *     null       the NULL procedure (scripts/bench/null)
  *   DEPTH processes at a time (1) do COUNT together; where COUNT is "Ns" they do as
  *   many as they can in N seconds, and "OPERATIONS SECONDS" is printed.
+ *   With LATENCY in the environment the last line is "MEDIAN P99 MOST", the time that
+ *   one operation took, in microseconds (the first two to within an eighth).
  *
  *   rpcops mark TAG            0 to 3, and
  *   rpcops loaded WHICH HEX    where .text of the module is:
@@ -184,28 +186,96 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
+/* How many operations took so long: eight classes for each power of two */
+struct latency {
+	long class[48 * 8];
+	double most;
+};
+
+static double class_us(int class)
+{
+	return (8 + class % 8) / 8.0 * (1UL << class / 8);
+}
+
+static void note(struct latency *l, double seconds)
+{
+	double us = seconds * 1e6;
+	int class = 0;
+
+	while (class < 48 * 8 - 1 && class_us(class + 1) <= us)
+		class++;
+	l->class[class]++;
+	if (us > l->most)
+		l->most = us;
+}
+
+/* The time within which @part of all operations were done */
+static double within(const struct latency *l, long total, double part)
+{
+	long seen = 0;
+	int class;
+
+	for (class = 0; class < 48 * 8; class++) {
+		seen += l->class[class];
+		if (seen >= total * part)
+			break;
+	}
+	return class_us(class);
+}
+
+static void print_latency(const struct latency *each, long depth, long total)
+{
+	static struct latency all;
+	int class;
+	long p;
+
+	for (p = 0; p < depth; p++) {
+		for (class = 0; class < 48 * 8; class++)
+			all.class[class] += each[p].class[class];
+		if (each[p].most > all.most)
+			all.most = each[p].most;
+	}
+	printf("%.0f %.0f %.0f\n", within(&all, total, 0.5),
+	       within(&all, total, 0.99), all.most);
+}
+
+/* Memory that all processes share */
+static void *shared(size_t octets)
+{
+	void *memory = mmap(NULL, octets, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		die("mmap");
+	return memory;
+}
+
+static struct latency *latency;
+
 /* Those of process @p, until @end if there is one; @done counts them */
 static void one_process(void (*op)(long), long p, long depth, long count,
 			double end, long *done)
 {
+	double start;
 	long i;
 
 	for (i = p; end ? now() < end : i < count; i += depth) {
+		start = latency ? now() : 0;
 		op(i);
+		if (latency)
+			note(&latency[p], now() - start);
 		++*done;
 	}
 }
 
 static void run(void (*op)(long), long count, long depth, double seconds)
 {
-	long p, total = 0, *done;
+	long p, total = 0, *done = shared(depth * sizeof(*done));
 	double start = now(), end = seconds ? start + seconds : 0;
 	int status;
 
-	done = mmap(NULL, depth * sizeof(*done), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (done == MAP_FAILED)
-		die("mmap");
+	if (getenv("LATENCY"))
+		latency = shared(depth * sizeof(*latency));
 	for (p = 0; p < depth; p++) {
 		pid_t pid = depth > 1 ? fork() : 0;
 
@@ -224,6 +294,8 @@ static void run(void (*op)(long), long count, long depth, double seconds)
 		total += done[p];
 	if (seconds)
 		printf("%ld %.3f\n", total, now() - start);
+	if (latency)
+		print_latency(latency, depth, total);
 }
 
 #define SAY(tag) \
