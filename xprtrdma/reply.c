@@ -267,9 +267,8 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 		return NULL;
 
 	req = to_rpcrdma_req(rqst);
-	/* Pairs with rpcrdma_req_post() */
-	if (unlikely(smp_load_acquire(&req->posting))) {
-		/* Wait until it is posted */
+	if (unlikely(atomic_read(&req->wire) == RPCRDMA_WIRE_POSTING)) {
+		/* Wait for rpcrdma_req_post() */
 		mutex_lock(&rx->lock);
 		mutex_unlock(&rx->lock);
 	}

@@ -37,8 +37,6 @@ struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp)
 		return NULL;
 	req->rx = rx;
 	kref_init(&req->kref);
-	INIT_LIST_HEAD(&req->list);
-	INIT_LIST_HEAD(&req->wire);
 	INIT_LIST_HEAD(&req->mrs);
 	/* The same for every Send; what is mapped for one goes with it */
 	req->send_wr.opcode = IB_WR_SEND;
@@ -60,8 +58,8 @@ void rpcrdma_req_destroy(struct rpcrdma_req *req)
 {
 	struct rpcrdma_xprt *rx = req->rx;
 
-	RPCRDMA_INVARIANT(15, list_empty(&req->wire) && list_empty(&req->mrs));
-	RPCRDMA_INVARIANT(15, !req->sending);
+	RPCRDMA_INVARIANT(15, !rpcrdma_req_on_wire(req) && !req->sending);
+	RPCRDMA_INVARIANT(15, list_empty(&req->mrs));
 	/* The release of the connection may be about to unmap the buffer */
 	mutex_lock(&rx->lock);
 	spin_lock(&rx->req_lock);
@@ -89,14 +87,13 @@ int rpcrdma_reqs_create(struct rpcrdma_xprt *rx, unsigned int count)
 	struct rpcrdma_req *req;
 
 	spin_lock_init(&rx->req_lock);
-	INIT_LIST_HEAD(&rx->free);
 	INIT_LIST_HEAD(&rx->all);
-	INIT_LIST_HEAD(&rx->wire);
 	while (count--) {
 		req = rpcrdma_req_create(rx, GFP_KERNEL);
 		if (!req)
 			return -ENOMEM;
-		list_add(&req->list, &rx->free);
+		req->next = rx->free;
+		rx->free = req;
 	}
 	return 0;
 }
@@ -115,37 +112,71 @@ void rpcrdma_reqs_destroy(struct rpcrdma_xprt *rx)
 		rpcrdma_req_destroy(req);
 }
 
-static struct rpcrdma_req *rpcrdma_slot_pop(struct rpcrdma_xprt *rx)
+static inline struct rpcrdma_req *rpcrdma_slot_pop(struct rpcrdma_xprt *rx)
 {
 	struct rpcrdma_req *req;
 
 	spin_lock(&rx->req_lock);
-	req = list_first_entry_or_null(&rx->free, struct rpcrdma_req, list);
+	req = rx->free;
 	if (req)
-		list_del_init(&req->list);
+		rx->free = req->next;
 	spin_unlock(&rx->req_lock);
 	return req;
+}
+
+static inline void rpcrdma_slot_keep(struct rpcrdma_xprt *rx,
+				     struct rpcrdma_req *req)
+{
+	memset(&req->rqst, 0, sizeof(req->rqst));
+	spin_lock(&rx->req_lock);
+	req->next = rx->free;
+	rx->free = req;
+	spin_unlock(&rx->req_lock);
+}
+
+static inline bool rpcrdma_slot_wanted(const struct rpcrdma_xprt *rx)
+{
+	return unlikely(READ_ONCE(rx->xprt.backlog.qlen));
+}
+
+static noinline void rpcrdma_slot_offer(struct rpcrdma_xprt *rx,
+					struct rpcrdma_req *req)
+{
+	for (; req; req = rpcrdma_slot_pop(rx)) {
+		if (xprt_wake_up_backlog(&rx->xprt, &req->rqst))
+			return;
+		rpcrdma_slot_keep(rx, req);
+		if (!rpcrdma_slot_wanted(rx))
+			return;
+	}
 }
 
 /*
  * Gives a slot that nobody holds to the first task that waits, or keeps it.
  * A task joins the backlog and then looks for a slot again; here a slot joins
- * the list and then the backlog is looked at again: one of them sees the other.
+ * the list and then the backlog is looked at again: one of them sees the other,
+ * as both have taken the lock of the list in between.
  */
 static void rpcrdma_slot_push(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
 {
-	do {
-		if (xprt_wake_up_backlog(&rx->xprt, &req->rqst))
-			return;
-		memset(&req->rqst, 0, sizeof(req->rqst));
-		spin_lock(&rx->req_lock);
-		list_add(&req->list, &rx->free);
-		spin_unlock(&rx->req_lock);
-		if (likely(!READ_ONCE(rx->xprt.backlog.qlen)))
+	if (!rpcrdma_slot_wanted(rx)) {
+		rpcrdma_slot_keep(rx, req);
+		if (!rpcrdma_slot_wanted(rx))
 			return;
 		req = rpcrdma_slot_pop(rx);
-	} while (req);
+	}
+	rpcrdma_slot_offer(rx, req);
 }
+
+#if defined(CONFIG_SUNRPC_BACKCHANNEL)
+static noinline void rpcrdma_bc_slot_keep(struct rpc_xprt *xprt,
+					  struct rpc_rqst *rqst)
+{
+	spin_lock(&xprt->bc_pa_lock);
+	list_add(&rqst->rq_bc_pa_list, &xprt->bc_pa_list);
+	spin_unlock(&xprt->bc_pa_lock);
+}
+#endif
 
 static void rpcrdma_req_release(struct kref *kref)
 {
@@ -153,13 +184,11 @@ static void rpcrdma_req_release(struct kref *kref)
 	struct rpcrdma_xprt *rx = req->rx;
 
 	RPCRDMA_INVARIANT(6, list_empty(&req->mrs));
-	RPCRDMA_INVARIANT(7, list_empty(&req->wire) && !req->sending);
+	RPCRDMA_INVARIANT(7, !rpcrdma_req_on_wire(req) && !req->sending);
 	kref_init(&req->kref);
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
-	if (bc_prealloc(&req->rqst)) {
-		spin_lock(&rx->xprt.bc_pa_lock);
-		list_add(&req->rqst.rq_bc_pa_list, &rx->xprt.bc_pa_list);
-		spin_unlock(&rx->xprt.bc_pa_lock);
+	if (unlikely(bc_prealloc(&req->rqst))) {
+		rpcrdma_bc_slot_keep(&rx->xprt, &req->rqst);
 		return;
 	}
 #endif
@@ -177,6 +206,19 @@ void rpcrdma_req_put(struct rpcrdma_req *req)
 	kref_put(&req->kref, rpcrdma_req_release);
 }
 
+static noinline void rpcrdma_slot_wait(struct rpcrdma_xprt *rx,
+				       struct rpc_task *task)
+{
+	struct rpcrdma_req *req;
+
+	task->tk_status = -EAGAIN;
+	xprt_add_backlog_noncongested(&rx->xprt, task);
+	/* One that became free before the task was asleep woke nobody */
+	req = rpcrdma_slot_pop(rx);
+	if (req)
+		rpcrdma_slot_push(rx, req);
+}
+
 /**
  * xprt_rdma_alloc_slot - give a task a slot
  * @xprt: transport
@@ -189,17 +231,12 @@ void xprt_rdma_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task)
 	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
 	struct rpcrdma_req *req = rpcrdma_slot_pop(rx);
 
-	if (likely(req)) {
-		task->tk_rqstp = &req->rqst;
-		task->tk_status = 0;
+	if (unlikely(!req)) {
+		rpcrdma_slot_wait(rx, task);
 		return;
 	}
-	task->tk_status = -EAGAIN;
-	xprt_add_backlog_noncongested(xprt, task);
-	/* One that became free before the task was asleep woke nobody */
-	req = rpcrdma_slot_pop(rx);
-	if (req)
-		rpcrdma_slot_push(rx, req);
+	task->tk_rqstp = &req->rqst;
+	task->tk_status = 0;
 }
 
 /**
@@ -232,18 +269,12 @@ void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst)
 void xprt_rdma_release_request(struct rpc_task *task)
 {
 	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
-	struct rpcrdma_xprt *rx = req->rx;
-	bool abandoned;
 
-	if (unlikely(rpcrdma_req_on_wire(req))) {
-		spin_lock(&rx->req_lock);
-		abandoned = !list_empty(&req->wire);
-		req->abandoned = abandoned;
-		spin_unlock(&rx->req_lock);
-		/* Its late Reply undoes this under the transport_lock, too */
-		if (abandoned)
-			rpcrdma_credits_abandon(rx, 1);
-	}
+	/* Its late Reply undoes this under the transport_lock, too */
+	if (unlikely(rpcrdma_req_on_wire(req)) &&
+	    atomic_cmpxchg(&req->wire, RPCRDMA_WIRE_ON,
+			   RPCRDMA_WIRE_ABANDONED) == RPCRDMA_WIRE_ON)
+		rpcrdma_credits_abandon(req->rx, 1);
 	xprt_release_rqst_cong(task);
 }
 
@@ -252,7 +283,7 @@ static int rpcrdma_xdr_buf_reserve(struct rpcrdma_req *req, void **buf,
 {
 	void *data;
 
-	if (likely(*buf && *size >= need))
+	if (*buf && *size >= need)
 		return 0;
 	need = round_up(max_t(size_t, need, 1), XDR_BUF_STEP);
 	data = RPCRDMA_ALLOC(NULL, kmalloc(need, gfp));
@@ -307,6 +338,21 @@ int rpcrdma_req_map_anew(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	return rc;
 }
 
+/* The one that it is sent from comes last: with it a slot has all three */
+static noinline int rpcrdma_bufs_reserve(struct rpcrdma_req *req)
+{
+	gfp_t gfp = rpc_task_gfp_mask();
+
+	if (rpcrdma_xdr_buf_reserve(req, &req->sbuf, &req->sbuf_size,
+				    req->rqst.rq_callsize, gfp) ||
+	    rpcrdma_xdr_buf_reserve(req, &req->rbuf, &req->rbuf_size,
+				    req->rqst.rq_rcvsize, gfp))
+		return -ENOMEM;
+	if (req->hdr.data)
+		return 0;
+	return rpcrdma_req_reserve(req, XPRT_RDMA_SEND_BUF, gfp);
+}
+
 /**
  * xprt_rdma_buf_alloc - buffers for a task's Call and Reply
  * @task: its request says how large
@@ -321,15 +367,10 @@ int xprt_rdma_buf_alloc(struct rpc_task *task)
 {
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
-	gfp_t gfp = rpc_task_gfp_mask();
 
-	if (unlikely(!req->hdr.data) &&
-	    rpcrdma_req_reserve(req, XPRT_RDMA_SEND_BUF, gfp))
-		return -ENOMEM;
-	if (rpcrdma_xdr_buf_reserve(req, &req->sbuf, &req->sbuf_size,
-				    rqst->rq_callsize, gfp) ||
-	    rpcrdma_xdr_buf_reserve(req, &req->rbuf, &req->rbuf_size,
-				    rqst->rq_rcvsize, gfp))
+	if (unlikely(!req->hdr.data || req->sbuf_size < rqst->rq_callsize ||
+		     req->rbuf_size < rqst->rq_rcvsize) &&
+	    rpcrdma_bufs_reserve(req))
 		return -ENOMEM;
 	rqst->rq_buffer = req->sbuf;
 	rqst->rq_rbuffer = req->rbuf;
@@ -367,49 +408,51 @@ void xprt_rdma_buf_free(struct rpc_task *task)
  */
 int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 {
-	struct rpcrdma_xprt *rx = req->rx;
 	int rc;
 
-	lockdep_assert_held(&rx->lock);
+	lockdep_assert_held(&req->rx->lock);
 	req->xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
-	kref_get(&req->kref);
 	req->sending = req->chain.done;
 	if (req->sending)
 		kref_get(&req->kref);
 
 	/*
-	 * The Reply may be here before we are back, and must find the request
-	 * on the wire; a forged one must not find it half prepared, and waits
-	 * for us while it sees @posting.
+	 * The Reply may be here before we are back: it waits for us. A forged
+	 * one that came before must not find the request half prepared.
 	 */
-	WRITE_ONCE(req->posting, true);
-	spin_lock(&rx->req_lock);
-	list_add_tail(&req->wire, &rx->wire);
-	spin_unlock(&rx->req_lock);
-
+	atomic_set(&req->wire, RPCRDMA_WIRE_POSTING);
 	rc = rpcrdma_sendq_post(ep, &req->chain);
-	if (unlikely(rc)) {
-		rpcrdma_req_answered(req);
-		if (req->sending)
-			rpcrdma_req_put(req);
-		req->sending = false;
+	if (likely(!rc)) {
+		kref_get(&req->kref);
+		/* Pairs with rpcrdma_wire_take() */
+		atomic_set_release(&req->wire, RPCRDMA_WIRE_ON);
+		return 0;
 	}
-	/* Pairs with rpcrdma_match() */
-	smp_store_release(&req->posting, false);
+	atomic_set(&req->wire, RPCRDMA_WIRE_OFF);
+	if (req->sending) {
+		req->sending = false;
+		rpcrdma_req_put(req);
+	}
 	return rc;
 }
 
-/**
- * rpcrdma_req_on_wire - was this request sent and not answered?
- * @req: slot
+/*
+ * Takes a request off the wire; its reference is the caller's. One that still
+ * waits for Send Queue slots stays: who claims to answer it would have the slot
+ * used anew while the queue has its chain.
  *
- * Context: any.
- *
- * Return: true if so.
+ * Return: where it was; RPCRDMA_WIRE_OFF when it was not on the wire.
  */
-bool rpcrdma_req_on_wire(struct rpcrdma_req *req)
+static inline int rpcrdma_wire_take(struct rpcrdma_req *req)
 {
-	return !list_empty_careful(&req->wire);
+	/* Pairs with rpcrdma_req_post(): the chain is as that left it */
+	int wire = atomic_read_acquire(&req->wire);
+
+	do {
+		if (wire < RPCRDMA_WIRE_ON || rpcrdma_chain_waits(&req->chain))
+			return RPCRDMA_WIRE_OFF;
+	} while (!atomic_try_cmpxchg(&req->wire, &wire, RPCRDMA_WIRE_OFF));
+	return wire;
 }
 
 /**
@@ -418,43 +461,15 @@ bool rpcrdma_req_on_wire(struct rpcrdma_req *req)
  *
  * Context: process.
  *
- * Return: false when it was not on the wire: never sent, or answered before.
- * One that still waits for Send Queue slots is not: who claims to answer it
- * would have the slot used anew while the queue has its chain.
+ * Return: false when it was not on the wire, never sent, or answered before;
+ * or waits for the Send Queue.
  */
 bool rpcrdma_req_answered(struct rpcrdma_req *req)
 {
-	struct rpcrdma_xprt *rx = req->rx;
-	bool found;
-
-	spin_lock(&rx->req_lock);
-	found = !list_empty(&req->wire) && !rpcrdma_chain_waits(&req->chain);
-	if (found)
-		list_del_init(&req->wire);
-	spin_unlock(&rx->req_lock);
-	if (found)
-		rpcrdma_req_put(req);
-	return found;
-}
-
-static struct rpcrdma_req *rpcrdma_wire_take(struct rpcrdma_xprt *rx, u32 xid,
-					     bool *abandoned)
-{
-	struct rpcrdma_req *req;
-
-	spin_lock(&rx->req_lock);
-	list_for_each_entry(req, &rx->wire, wire) {
-		if (req->xid != xid || READ_ONCE(req->posting) ||
-		    rpcrdma_chain_waits(&req->chain))
-			continue;
-		list_del_init(&req->wire);
-		*abandoned = req->abandoned;
-		req->abandoned = false;
-		spin_unlock(&rx->req_lock);
-		return req;
-	}
-	spin_unlock(&rx->req_lock);
-	return NULL;
+	if (unlikely(rpcrdma_wire_take(req) == RPCRDMA_WIRE_OFF))
+		return false;
+	rpcrdma_req_put(req);
+	return true;
 }
 
 /**
@@ -469,13 +484,22 @@ static struct rpcrdma_req *rpcrdma_wire_take(struct rpcrdma_xprt *rx, u32 xid,
  */
 bool rpcrdma_reqs_answer_abandoned(struct rpcrdma_xprt *rx, u32 xid)
 {
+	int wire = RPCRDMA_WIRE_OFF;
 	struct rpcrdma_req *req;
-	bool abandoned;
 
-	req = rpcrdma_wire_take(rx, xid, &abandoned);
-	if (!req)
+	spin_lock(&rx->req_lock);
+	list_for_each_entry(req, &rx->all, all) {
+		/* On the wire @xid is what was sent, until we say otherwise */
+		if (atomic_read_acquire(&req->wire) >= RPCRDMA_WIRE_ON &&
+		    req->xid == xid)
+			wire = rpcrdma_wire_take(req);
+		if (wire != RPCRDMA_WIRE_OFF)
+			break;
+	}
+	spin_unlock(&rx->req_lock);
+	if (wire == RPCRDMA_WIRE_OFF)
 		return false;
-	if (abandoned) {
+	if (wire == RPCRDMA_WIRE_ABANDONED) {
 		spin_lock(&rx->xprt.transport_lock);
 		rpcrdma_credits_abandon(rx, -1);
 		spin_unlock(&rx->xprt.transport_lock);
@@ -493,28 +517,26 @@ bool rpcrdma_reqs_answer_abandoned(struct rpcrdma_xprt *rx, u32 xid)
  */
 void rpcrdma_reqs_release(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_req *req;
+	struct rpcrdma_req *req, *off = NULL;
 
-	for (;;) {
-		spin_lock(&rx->req_lock);
-		req = list_first_entry_or_null(&rx->wire, struct rpcrdma_req,
-					       wire);
-		if (req) {
-			list_del_init(&req->wire);
-			req->abandoned = false;
-		}
-		spin_unlock(&rx->req_lock);
-		if (!req)
-			break;
-		rpcrdma_req_put(req);
-	}
-
+	/* Nobody is within rpcrdma_req_post(), where we could not take it */
 	mutex_lock(&rx->lock);
 	spin_lock(&rx->req_lock);
 	list_for_each_entry(req, &rx->all, all) {
 		if (req->hdr.ep == ep)
 			rpcrdma_dmabuf_unmap(&req->hdr);
+		if (rpcrdma_wire_take(req) == RPCRDMA_WIRE_OFF)
+			continue;
+		/* We hold it, so that it is in no other list */
+		req->next = off;
+		off = req;
 	}
 	spin_unlock(&rx->req_lock);
 	mutex_unlock(&rx->lock);
+
+	while (off) {
+		req = off;
+		off = req->next;
+		rpcrdma_req_put(req);
+	}
 }

@@ -111,16 +111,30 @@ struct rpcrdma_mr_pool {
 };
 
 /**
+ * enum rpcrdma_wire - is a request on the wire?
+ * @RPCRDMA_WIRE_OFF: it was not sent, or it was answered, or the connection is
+ *	gone
+ * @RPCRDMA_WIRE_POSTING: rpcrdma_req_post() is sending it, and nobody else may
+ *	change this; rpcrdma_xprt.lock is held
+ * @RPCRDMA_WIRE_ON: it was sent, and the wire has its reference
+ * @RPCRDMA_WIRE_ABANDONED: the same, but no RPC waits for the Reply
+ */
+enum rpcrdma_wire {
+	RPCRDMA_WIRE_OFF,
+	RPCRDMA_WIRE_POSTING,
+	RPCRDMA_WIRE_ON,
+	RPCRDMA_WIRE_ABANDONED,
+};
+
+/**
  * struct rpcrdma_req - one slot: an RPC, its buffers and its Send
  * @rqst: sunrpc's part
  * @rx: transport
  * @kref: one for the RPC layer, one while on the wire, one for a signalled
  *	Send: the slot is free when all have let go
- * @list: in the list of free slots
+ * @next: the next one in the list of free slots
  * @all: in the list of all slots
- * @wire: in the list of those that were sent and not answered
- * @abandoned: on the wire, and no RPC waits for the Reply
- * @posting: rpcrdma_xprt.lock is held and the chain may just be posted
+ * @wire: enum rpcrdma_wire
  * @xid: XID of what was sent, host order; valid on the wire
  * @form: how it was sent; of a callback, how its Reply will be
  * @hdr: Transport Header, and behind it the octets that are copied
@@ -143,11 +157,9 @@ struct rpcrdma_req {
 	struct rpc_rqst rqst;
 	struct rpcrdma_xprt *rx;
 	struct kref kref;
-	struct list_head list;
+	struct rpcrdma_req *next;
 	struct list_head all;
-	struct list_head wire;
-	bool abandoned;
-	bool posting;
+	atomic_t wire;
 	u32 xid;
 	struct rpcrdma_form form;
 
@@ -237,7 +249,6 @@ struct rpcrdma_xprt_stats {
  * @req_lock: protects what follows; may be taken within transport_lock
  * @free: free slots, the one last used first
  * @all: all slots, those of the reverse direction included
- * @wire: requests that were sent and not answered
  * @granted: credits the server granted
  * @abandoned: sent, given up by the RPC layer, not answered: each keeps its
  *	credit (transport_lock)
@@ -265,9 +276,8 @@ struct rpcrdma_xprt {
 	wait_queue_head_t fence_wait;
 
 	spinlock_t req_lock;
-	struct list_head free;
+	struct rpcrdma_req *free;
 	struct list_head all;
-	struct list_head wire;
 	u32 granted;
 	u32 abandoned;
 	unsigned int bc_count;
@@ -314,6 +324,19 @@ static inline bool rpcrdma_req_sending(const struct rpcrdma_req *req)
 {
 	/* Pairs with rpcrdma_send_done() */
 	return smp_load_acquire(&req->sending);
+}
+
+/**
+ * rpcrdma_req_on_wire - was this request sent and not answered?
+ * @req: slot
+ *
+ * Context: any.
+ *
+ * Return: true if so.
+ */
+static inline bool rpcrdma_req_on_wire(const struct rpcrdma_req *req)
+{
+	return atomic_read(&req->wire) != RPCRDMA_WIRE_OFF;
 }
 
 /* sysctl.c */
@@ -389,7 +412,6 @@ void rpcrdma_reqs_destroy(struct rpcrdma_xprt *rx);
 int rpcrdma_req_reserve(struct rpcrdma_req *req, u32 size, gfp_t gfp);
 int rpcrdma_req_map_anew(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
 int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
-bool rpcrdma_req_on_wire(struct rpcrdma_req *req);
 bool rpcrdma_req_answered(struct rpcrdma_req *req);
 bool rpcrdma_reqs_answer_abandoned(struct rpcrdma_xprt *rx, u32 xid);
 void rpcrdma_reqs_release(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
