@@ -64,25 +64,42 @@ static int rpcrdma_place_around(struct rpc_rqst *rqst, const u8 *body, u32 len,
 	return min_t(u32, len + data, buf->buflen);
 }
 
+static noinline int rpcrdma_place_beyond_head(struct rpcrdma_req *req,
+					      const struct rpcrdma_hdr *hdr)
+{
+	int head = req->rqst.rq_private_buf.head[0].iov_len, rc;
+
+	rc = rpcrdma_copy_in(&req->rqst, 0, hdr->buf + hdr->body,
+			     hdr->body_len);
+	if (rc > head)
+		req->rx->stats.fixup_copy_count += rc - head;
+	return rc;
+}
+
+/* Nothing is in a chunk. Return: octets of the RPC message, or -EIO */
+static inline int rpcrdma_place_inline(struct rpcrdma_req *req,
+				       const struct rpcrdma_hdr *hdr)
+{
+	const struct kvec *head = &req->rqst.rq_private_buf.head[0];
+
+	if (unlikely(hdr->body_len > head->iov_len))
+		return rpcrdma_place_beyond_head(req, hdr);
+	/* What rpcrdma_copy_in() comes to when the head has room for all */
+	memcpy(head->iov_base, hdr->buf + hdr->body, hdr->body_len);
+	return hdr->body_len;
+}
+
 /* Return: octets of the RPC message, or -EIO */
 static int rpcrdma_place_msg(struct rpcrdma_req *req,
 			     const struct rpcrdma_hdr *hdr)
 {
-	struct rpcrdma_xprt *rx = req->rx;
-	struct rpc_rqst *rqst = &req->rqst;
-	const u8 *body = hdr->buf + hdr->body;
 	u64 written = rpcrdma_hdr_written(hdr);
-	int rc;
 
-	if (written) {
-		rx->stats.total_rdma_reply += written;
-		return rpcrdma_place_around(rqst, body, hdr->body_len, written);
-	}
-	rc = rpcrdma_copy_in(rqst, 0, body, hdr->body_len);
-	if (rc > (int)rqst->rq_private_buf.head[0].iov_len)
-		rx->stats.fixup_copy_count +=
-			rc - rqst->rq_private_buf.head[0].iov_len;
-	return rc;
+	if (!written)
+		return rpcrdma_place_inline(req, hdr);
+	req->rx->stats.total_rdma_reply += written;
+	return rpcrdma_place_around(&req->rqst, hdr->buf + hdr->body,
+				    hdr->body_len, written);
 }
 
 static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
@@ -102,7 +119,8 @@ static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 	return hdr->reply_bytes;
 }
 
-static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
+static noinline int rpcrdma_place_chunks(struct rpcrdma_req *req,
+					 const struct rpcrdma_hdr *hdr)
 {
 	/*
 	 * After RDMA_ERROR the same Call would fare no better a second time
@@ -115,6 +133,18 @@ static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 	if (hdr->proc == RPCRDMA_NOMSG)
 		return rpcrdma_place_nomsg(req, hdr);
 	return rpcrdma_place_msg(req, hdr);
+}
+
+/*
+ * RDMA_MSG that returns no chunk is within whatever was offered, and nothing of
+ * it was written: it is all inline.
+ */
+static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
+{
+	if (likely(!hdr->fault && hdr->proc == RPCRDMA_MSG &&
+		   !rpcrdma_hdr_has_chunks(hdr)))
+		return rpcrdma_place_inline(req, hdr);
+	return rpcrdma_place_chunks(req, hdr);
 }
 
 /* Asleep, waiting for its Reply; or being released, when nothing matters */
@@ -157,7 +187,8 @@ static void rpcrdma_complete(struct rpcrdma_req *req, struct rpcrdma_recv *recv)
 
 	RPCRDMA_INVARIANT(5, recv->hdr.xid == req->xid);
 	RPCRDMA_INVARIANT(6, list_empty(&req->mrs));
-	if (unlikely(rpcrdma_version_resend(req, &recv->hdr))) {
+	if (unlikely(recv->hdr.proc == RPCRDMA_ERROR) &&
+	    rpcrdma_version_resend(req, &recv->hdr)) {
 		rpcrdma_recv_put(recv);
 		return;
 	}
@@ -278,16 +309,28 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 	return NULL;
 }
 
+/* The header says something about version or credits that may be new */
+static noinline void rpcrdma_reply_news(struct rpcrdma_ep *ep,
+					const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_xprt *rx = ep->owner;
+	u32 credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits);
+
+	if (rpcrdma_version_heard(rx, ep, hdr) && credits)
+		rpcrdma_credits_update(rx, credits);
+}
+
 static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_xprt *rx = ep->owner;
-	u32 credits = rpcrdma_hdr_grant(&recv->hdr, ep->sizes.credits);
 	struct rpcrdma_req *req;
 
 	/* The server answers: no need to wait before we connect again */
 	rx->xprt.reestablish_timeout = 0;
-	if (rpcrdma_version_heard(rx, ep, &recv->hdr) && credits)
-		rpcrdma_credits_update(rx, credits);
+	/* What was granted is a grant that could be believed: so is this one */
+	if (unlikely(!rpcrdma_version_settled(rx) ||
+		     recv->hdr.credits != READ_ONCE(rx->granted)))
+		rpcrdma_reply_news(ep, &recv->hdr);
 
 	req = rpcrdma_match(rx, recv->hdr.xid);
 	if (req)
