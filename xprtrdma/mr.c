@@ -269,6 +269,16 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_xprt *rx)
 	return ERR_PTR(-EAGAIN);
 }
 
+/* MRs are back in the pool: let those try again that found it empty */
+static inline void rpcrdma_mrs_wake(struct rpcrdma_xprt *rx)
+{
+	/* Pairs with xprt_wait_for_buffer_space() in rpcrdma_mr_get() */
+	smp_mb();
+	/* sunrpc asks the same before it takes a lock */
+	if (unlikely(test_bit(XPRT_WRITE_SPACE, &rx->xprt.state)))
+		xprt_write_space(&rx->xprt);
+}
+
 /**
  * rpcrdma_mrs_put - unmap MRs and give them back to the pool
  * @rx: transport
@@ -291,9 +301,7 @@ void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs)
 	 */
 	list_splice_tail_init(mrs, &pool->idle);
 	spin_unlock(&pool->lock);
-	/* Pairs with xprt_wait_for_buffer_space() in rpcrdma_mr_get() */
-	smp_mb();
-	xprt_write_space(&rx->xprt);
+	rpcrdma_mrs_wake(rx);
 }
 
 /**
@@ -331,14 +339,18 @@ void rpcrdma_mrs_return(struct rpcrdma_xprt *rx, struct list_head *mrs)
 bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
 			  u32 rkey)
 {
+	struct rpcrdma_mr_pool *pool = &rx->pool;
 	struct rpcrdma_mr *mr;
-	LIST_HEAD(done);
 
 	list_for_each_entry(mr, mrs, list) {
 		if (mr->mr->rkey != rkey)
 			continue;
-		list_move(&mr->list, &done);
-		rpcrdma_mrs_put(rx, &done);
+		rpcrdma_mr_unmap(mr);
+		spin_lock(&pool->lock);
+		/* Last in, last out, as in rpcrdma_mrs_put() */
+		list_move_tail(&mr->list, &pool->idle);
+		spin_unlock(&pool->lock);
+		rpcrdma_mrs_wake(rx);
 		return true;
 	}
 	return false;
@@ -377,7 +389,7 @@ static void rpcrdma_cursor_begin(struct rpcrdma_mr_cursor *cur,
 }
 
 /* Return: false at the end. Parts come in the order of their bits. */
-static bool rpcrdma_cursor_more(struct rpcrdma_mr_cursor *cur)
+static inline bool rpcrdma_cursor_more(struct rpcrdma_mr_cursor *cur)
 {
 	while (!cur->left && cur->parts)
 		rpcrdma_cursor_begin(cur, cur->parts & -cur->parts);
