@@ -531,6 +531,25 @@ static inline void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf,
 	sge->lkey = buf->ep->pd->local_dma_lkey;
 }
 
+/**
+ * rpcrdma_sg_set - describe a range of memory, whatever the entry was before
+ * @sg: entry; not the last of its list any more
+ * @page: page
+ * @len: octets
+ * @offset: first octet in it
+ *
+ * Context: any.
+ */
+static inline void rpcrdma_sg_set(struct scatterlist *sg, struct page *page,
+				  unsigned int len, unsigned int offset)
+{
+	struct scatterlist entry = {};
+
+	/* Built beside it, so that each word is stored once */
+	sg_set_page(&entry, page, len, offset);
+	*sg = entry;
+}
+
 /* device.c */
 int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device);
 void rpcrdma_device_detach(struct rpcrdma_ep *ep);
