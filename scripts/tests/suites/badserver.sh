@@ -277,6 +277,8 @@ bad_mount() {
 bad_case() {
 	local report
 	! bad_is_fresh || bad_umount
+	# The case before may have taken the connection away with its last Reply
+	! mountpoint -q $MNT || stat -f $MNT
 	on_server "proxy_rules $BAD_CASE"
 	mountpoint -q $MNT || bad_mount
 	drop_caches
