@@ -71,12 +71,12 @@ void svc_rdma_pages_put(struct page **pages, unsigned int nr)
  */
 bool svc_rdma_pages_all(struct page **pages, unsigned int nr)
 {
+	struct page **end = pages + nr;
+
 	/* Once for each page that a message brings or takes along */
-	for (; nr >= 4; nr -= 4, pages += 4)
-		if (unlikely(!pages[0] || !pages[1] || !pages[2] || !pages[3]))
-			return false;
-	for (; nr; nr--)
-		if (unlikely(!*pages++))
+#pragma GCC unroll 8
+	for (; pages < end; pages++)
+		if (unlikely(!*pages))
 			return false;
 	return true;
 }

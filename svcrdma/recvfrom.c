@@ -525,7 +525,7 @@ static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
 	spin_lock_bh(&conn->lock);
 	if (conn->ready) {
 		call = take_ready(conn);
-	} else if (has_received(conn) && !conn->starved) {
+	} else if (likely(has_received(conn) && !conn->starved)) {
 		/* A starved one is the first, and nothing overtakes it */
 		*recv = take_received(conn);
 		call = svc_rdma_call_get(conn);

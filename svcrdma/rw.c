@@ -176,16 +176,6 @@ static u32 run_offset(const struct svc_rdma_run *run)
 	return run->pages ? offset_in_page(run->at) : offset_in_page(run->base);
 }
 
-static void set_entry(struct scatterlist *sg, struct page *page, u32 len,
-		      u32 offset)
-{
-	struct scatterlist entry = {};
-
-	/* Built beside it, so that each word is stored once */
-	sg_set_page(&entry, page, len, offset);
-	*sg = entry;
-}
-
 static u32 fill_sgl_base(struct svc_rdma_rw *rw, unsigned int max, u8 *base,
 			 u32 len)
 {
@@ -193,25 +183,10 @@ static u32 fill_sgl_base(struct svc_rdma_rw *rw, unsigned int max, u8 *base,
 
 	for (; left && rw->nents < max; left -= n, base += n) {
 		n = min_t(u32, left, PAGE_SIZE - offset_in_page(base));
-		set_entry(&rw->sgl[rw->nents++], virt_to_page(base), n,
-			  offset_in_page(base));
+		rpcrdma_sg_set(&rw->sgl[rw->nents++], virt_to_page(base), n,
+			       offset_in_page(base));
 	}
 	return len - left;
-}
-
-/* For a megabyte: a handful of instructions each */
-static struct scatterlist *set_whole(struct scatterlist *sg,
-				     struct page **page, u32 nr)
-{
-	for (; nr >= 4; nr -= 4, sg += 4, page += 4) {
-		set_entry(&sg[0], page[0], PAGE_SIZE, 0);
-		set_entry(&sg[1], page[1], PAGE_SIZE, 0);
-		set_entry(&sg[2], page[2], PAGE_SIZE, 0);
-		set_entry(&sg[3], page[3], PAGE_SIZE, 0);
-	}
-	for (; nr; nr--)
-		set_entry(sg++, *page++, PAGE_SIZE, 0);
-	return sg;
 }
 
 /* A part of a page, whole pages, a part of a page, as far as there is room */
@@ -226,15 +201,15 @@ static u32 fill_sgl(struct svc_rdma_rw *rw, unsigned int max,
 	max -= rw->nents;
 	if (offset) {
 		n = min_t(u32, left, PAGE_SIZE - offset);
-		set_entry(sg++, *page++, n, offset);
+		rpcrdma_sg_set(sg++, *page++, n, offset);
 		left -= n;
 		max--;
 	}
 	n = min_t(u32, left >> PAGE_SHIFT, max);
-	sg = set_whole(sg, page, n);
+	sg = rpcrdma_sg_set_pages(sg, page, n);
 	left -= n << PAGE_SHIFT;
 	if (left && n < max) {
-		set_entry(sg++, page[n], left, 0);
+		rpcrdma_sg_set(sg++, page[n], left, 0);
 		left = 0;
 	}
 	rw->nents = sg - rw->sgl;
@@ -285,14 +260,20 @@ static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
 	return done;
 }
 
-/* Send Queue slots that @nents pages take at least */
-static u32 rw_estimate(const struct ib_qp *qp, const struct svc_rdma_rwset *set,
-		       u32 nents)
+/*
+ * Are there Send Queue slots for @nents pages? What they take at least, and
+ * without MRs, is one for as many as a WR has SGEs.
+ */
+static bool rw_fits(const struct rpcrdma_ep *ep,
+		    const struct svc_rdma_rwset *set, u32 nents)
 {
-	u32 sges = set->dir == DMA_TO_DEVICE ? qp->max_write_sge :
-					       qp->max_read_sge;
+	u32 max = rpcrdma_sendq_max_chain(ep), sges;
 
-	return DIV_ROUND_UP(nents, max(sges, 1U));
+	if (likely(set->slots + nents < max))
+		return true;
+	sges = set->dir == DMA_TO_DEVICE ? ep->qp->max_write_sge :
+					   ep->qp->max_read_sge;
+	return set->slots + DIV_ROUND_UP(nents, max(sges, 1U)) < max;
 }
 
 static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
@@ -314,8 +295,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	if (unlikely(!done))
 		goto out;
 	rc = -EMSGSIZE;
-	if (unlikely(set->slots + rw_estimate(ep->qp, set, rw->nents) >=
-		     rpcrdma_sendq_max_chain(ep)))
+	if (unlikely(!rw_fits(ep, set, rw->nents)))
 		goto out;
 	rc = RPCRDMA_ALLOC(-ENOMEM,
 			   rdma_rw_ctx_init(&rw->ctx, ep->qp, ep->id->port_num,

@@ -337,7 +337,8 @@ static noinline int refuse(struct svc_rdma_reply *reply)
 }
 
 /* The message is built */
-static __always_inline int post_reply(struct svc_rdma_call *call, struct svc_rdma_send *send)
+static __always_inline int post_reply(struct svc_rdma_call *call,
+				      struct svc_rdma_send *send)
 {
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
 	struct rpcrdma_ep *ep = send->conn->ep;

@@ -176,8 +176,8 @@ struct svc_rdma_payload {
 
 /**
  * struct svc_rdma_call - one Call being processed: rqstp->rq_xprt_ctxt
- * @next: among the connection's ready ones
- * @free: among its idle ones
+ * @free: among the connection's idle ones
+ * @next: among its ready ones
  * @conn: its connection
  * @recv: the message, until the Reply is encoded
  * @layout: where the message goes; set if it has Read chunks
@@ -192,8 +192,8 @@ struct svc_rdma_payload {
  * @payload: what the Upper Layer marked in the Reply, in order
  */
 struct svc_rdma_call {
-	struct svc_rdma_call *next;
 	struct llist_node free;
+	struct svc_rdma_call *next;
 	struct svc_rdma_conn *conn;
 	struct rpcrdma_recv *recv;
 	enum rpcrdma_layout layout;

@@ -403,16 +403,17 @@ static struct scatterlist *rpcrdma_fill_pages(struct rpcrdma_mr_cursor *cur,
 {
 	unsigned int first = min_t(unsigned int, len, PAGE_SIZE - cur->offset);
 	struct page **pages = cur->pages;
-	struct scatterlist *whole;
+	unsigned int whole;
 
-	sg_set_page(sg++, *pages++, first, cur->offset);
+	rpcrdma_sg_set(sg++, *pages++, first, cur->offset);
 	len -= first;
-	for (whole = sg + len / PAGE_SIZE; sg < whole; sg++)
-		sg_set_page(sg, *pages++, PAGE_SIZE, 0);
+	whole = len / PAGE_SIZE;
+	sg = rpcrdma_sg_set_pages(sg, pages, whole);
+	pages += whole;
 	len = offset_in_page(len);
 	/* The end of the part: nobody asks where in @pages it is */
 	if (len)
-		sg_set_page(sg++, *pages, len, 0);
+		rpcrdma_sg_set(sg++, *pages, len, 0);
 	cur->pages = pages;
 	return sg;
 }
@@ -422,7 +423,7 @@ static struct scatterlist *rpcrdma_fill_kvec(struct rpcrdma_mr_cursor *cur,
 					     struct scatterlist *sg,
 					     unsigned int len)
 {
-	sg_set_page(sg++, virt_to_page(cur->base), len, cur->offset);
+	rpcrdma_sg_set(sg++, virt_to_page(cur->base), len, cur->offset);
 	cur->base += len;
 	return sg;
 }
@@ -459,6 +460,7 @@ static unsigned int rpcrdma_mr_fill(struct rpcrdma_mr *mr,
 		cur->offset = end;
 		cur->left -= len;
 	}
+	sg_mark_end(sg - 1);
 	return sg - mr->sgl;
 }
 

@@ -16,6 +16,7 @@
 #include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/ratelimit.h>
+#include <linux/scatterlist.h>
 #include <linux/seq_file.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
@@ -446,10 +447,9 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
  *
  * Context: any.
  */
-static inline void
-rpcrdma_chain_init(struct rpcrdma_chain *chain,
-		   void (*done)(struct rpcrdma_chain *chain,
-				enum ib_wc_status status))
+static inline void rpcrdma_chain_init(struct rpcrdma_chain *chain,
+				      void (*done)(struct rpcrdma_chain *chain,
+						   enum ib_wc_status status))
 {
 	RPCRDMA_INVARIANT(4, !chain->busy);
 	chain->cqe.done = rpcrdma_chain_wc;
@@ -509,6 +509,8 @@ int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
 		     enum dma_data_direction dir);
 void rpcrdma_unmap_page(struct rpcrdma_ep *ep, const struct ib_sge *sge,
 			enum dma_data_direction dir);
+struct scatterlist *rpcrdma_sg_set_pages(struct scatterlist *sg,
+					 struct page **page, unsigned int nr);
 int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 		   unsigned int nents, enum dma_data_direction dir);
 void rpcrdma_unmap_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
