@@ -55,7 +55,7 @@ check:
 	@scripts/check
 
 soak: setup
-	@scripts/soak $(LOOPS) $(WHAT)
+	@$(if $(MINUTES),MINUTES=$(MINUTES)) $(if $(SEED),SEED=$(SEED)) scripts/soak $(or $(LOOPS),10000) $(WHAT)
 
 bench: setup
 	@scripts/bench/run $(if $(RATES),-t) $(KERNEL)

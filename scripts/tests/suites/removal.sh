@@ -98,6 +98,7 @@ removal_load() {
 	local name=${1##*/} i=0
 	while [ ! -e /run/removal.stop ]; do
 		i=$((i + 1))
+		storm_rest
 		iocheck write -l 512k -b 64k -s $i -d -t "$1/load.$name" &&
 			iocheck verify -l 512k -b 64k -s $i -d "$1/load.$name" || break
 		echo $i >"/run/removal.rounds.$name"
@@ -107,7 +108,7 @@ removal_load() {
 removal_rounds() { cat "/run/removal.rounds.${1##*/}" 2>/dev/null || echo 0; }
 # The round under way at ROUNDS + 1 may have begun before
 removal_beyond() { [ "$(removal_rounds "$1")" -ge $(($2 + 2)) ]; }
-removal_good() { fails ls /run/removal.failed.mnt3 /run/removal.failed.mnt42; }
+removal_good() { fails ls /run/removal.failed.*; }
 connects_of() {
 	awk -v dir="$1" '/^device / { here = $5 == dir } here && /xprt:.*rdma/ { s += $5 }
 		END { print s + 0 }' /proc/self/mountstats

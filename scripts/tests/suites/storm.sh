@@ -1,0 +1,191 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Everything that happens to a connection, in an order that SEED (1) gives, for MINUTES
+# (3), below two mounts (NFSv3 and 4.2) with verified I/O, files made and removed, and
+# locks. After each event both mounts go on. STORM names the kinds of events (default:
+# all of them).
+
+STORM_KINDS="cut silence loss disorder client_device server_device restart threads sizes version"
+STORM_SYSCTL=/proc/sys/sunrpc
+
+# ---- the load ------------------------------------------------------------------------
+
+# Where a load pauses when it is told to
+storm_rest() { while [ -e /run/storm.pause ]; do sleep 0.1; done; }
+
+# storm_files DIR: each has its own contents, as long as it exists
+storm_files() {
+	local dir=$1/files.${1##*/} i=0 n
+	mkdir -p "$dir"
+	while [ ! -e /run/removal.stop ]; do
+		i=$((i + 1))
+		storm_rest
+		for n in 1 2 3 4; do
+			echo "$i $n" >"$dir/$n" && grep -qx "$i $n" "$dir/$n" || break 2
+		done
+		# Executed again after nfsd was restarted, it finds nothing to remove
+		rm -f "$dir"/? || break
+	done
+	[ -e /run/removal.stop ] || echo "$1: round $i" >>/run/removal.failed.files
+}
+
+# Two who count to the same number, one step at a time, under a lock
+storm_count() {
+	local n
+	while [ ! -e /run/removal.stop ]; do
+		storm_rest
+		flock "$1/lock" bash -c 'read -r n <"$1/count" && echo $((n + 1)) >"$1/count"' bash "$1" || break
+		echo >>"/run/storm.steps.$2"
+	done
+	[ -e /run/removal.stop ] || echo "$1: $2" >>/run/removal.failed.count
+}
+storm_counted() {
+	local n
+	read -r n </mnt42/count
+	echo "$n steps, of $(cat /run/storm.steps.* | wc -l)"
+	[ "$n" = "$(cat /run/storm.steps.* | wc -l)" ]
+}
+
+storm_loads() {
+	local dir who
+	rm -f /run/storm.*
+	for dir in $REMOVAL_DIRS; do
+		storm_files "$dir" &
+		REMOVAL_JOBS+=" $!"
+	done
+	echo 0 >/mnt42/count
+	: >/mnt42/lock
+	for who in a b; do
+		: >/run/storm.steps.$who
+		storm_count /mnt42 $who &
+		REMOVAL_JOBS+=" $!"
+	done
+}
+
+# ---- the events, each with numbers of its own ------------------------------------------
+
+# Who writes there waits for sunrpc's lock on the transport, and is not woken when it
+# is free (Documentation/testing.rst). So the load pauses, and he who waits is killed.
+storm_cut() {
+	local f tries done=
+	touch /run/storm.pause
+	for f in /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/dstaddr; do
+		done=
+		for ((tries = 0; tries < 30; tries++)); do
+			# shellcheck disable=SC2016
+			timeout -s KILL 1 bash -c 'echo "$1" >"$2"' bash $SERVER "$f" || continue
+			done=y
+			break
+		done
+		[ -n "$done" ] || echo "not cut: $f"
+	done
+	rm /run/storm.pause
+	[ -n "$done" ]
+}
+
+# Neither hears the other, for up to 24 s: too short for anyone to notice, or not
+storm_silence() {
+	cable_gone
+	sleep $(($1 % 25))
+	cable_back
+}
+storm_loss() {
+	on_server "loss_on $((50 + $1 % 200))" >/dev/null
+	loss_on $((50 + $2 % 200))
+	sleep $((2 + $3 % 6))
+	on_server loss_off >/dev/null
+	loss_off >/dev/null
+}
+storm_disorder() {
+	tc qdisc add dev eth0 root netem delay 2ms 1ms reorder $((10 + $1 % 40))% 50%
+	sleep $((2 + $2 % 6))
+	tc qdisc del dev eth0 root
+}
+storm_away() {
+	if [ $(($1 % 2)) = 1 ] && rxe_is_module; then away_module; else away_link; fi
+}
+storm_client_device() { one_line storm_away "$1"; }
+storm_server_device() { on_server one_line storm_away "$1" >/dev/null; }
+
+# nfsd with other credits, thresholds and threads. Whoever has open files wants them
+# back before others may open any.
+storm_nfsd() {
+	within 60 nfsd_stop
+	echo "$1" >$STORM_SYSCTL/svc_rdma/max_requests
+	echo "$2" >$STORM_SYSCTL/svc_rdma/max_req_size
+	rpc.nfsd --rdma=20049 --grace-time 90 "$3"
+}
+storm_reclaims() {
+	awk '/^device / { here = $5 == "/mnt42" } here && /RECLAIM_COMPLETE:/ { print $2 }' /proc/self/mountstats
+}
+storm_reclaimed() { [ "$(storm_reclaims)" -gt "$1" ]; }
+storm_restart() {
+	local before
+	before=$(storm_reclaims)
+	on_server "storm_nfsd $((4 + $1 % 125)) $((4096 << $2 % 5)) $((1 + $3 % 16))" >/dev/null
+	wait_for $REMOVAL_BACK storm_reclaimed "$before"
+	on_server "echo Y >/proc/fs/nfsd/v4_end_grace"
+}
+storm_threads() { on_server "echo $((1 + $1 % 32)) >/proc/fs/nfsd/threads"; }
+
+# What the next connection of the client is like
+storm_sizes() {
+	echo $((1024 << $1 % 7)) >$STORM_SYSCTL/rdma_max_inline_read
+	echo $((1024 << $2 % 7)) >$STORM_SYSCTL/rdma_max_inline_write
+	storm_cut
+}
+storm_version() {
+	echo $((1 + $1 % 2)) >$STORM_SYSCTL/rdma_max_version
+	on_server "echo $((1 + $2 % 2)) >$STORM_SYSCTL/svc_rdma/max_version"
+	storm_cut
+}
+
+# ---- one after the other ---------------------------------------------------------------
+
+storm_event() {
+	local dir rounds t0=$SECONDS t1
+	"$@"
+	t1=$SECONDS
+	for dir in $REMOVAL_DIRS; do
+		rounds=$(removal_rounds "$dir")
+		wait_for $REMOVAL_BACK removal_beyond "$dir" "$rounds" ||
+			{ echo "$dir does not go on after: $*"; return 1; }
+	done
+	removal_good
+	info "$*: $((t1 - t0)) s, and $((SECONDS - t1)) s until both mounts went on"
+}
+
+# The order is SEED's alone; how many of them the time allows is not
+storm_go() {
+	local end=$((SECONDS + ${MINUTES:-3} * 60)) kinds kind
+	local -A count
+	read -ra kinds <<<"${STORM:-$STORM_KINDS}"
+	RANDOM=${SEED:-1}
+	while [ $SECONDS -lt $end ]; do
+		kind=${kinds[RANDOM % ${#kinds[@]}]}
+		storm_event "storm_$kind" $RANDOM $RANDOM $RANDOM
+		count[$kind]=$((${count[$kind]:-0} + 1))
+	done
+	for kind in "${kinds[@]}"; do
+		info "seed ${SEED:-1}: ${count[$kind]:-0} $kind"
+	done
+}
+
+suite_storm() {
+	local REMOVAL_BACK=180 ON_SERVER_LIMIT=180
+	info "seed ${SEED:-1}, ${MINUTES:-3} minutes"
+	removal_begin proto=rdma,port=20049 || return 0
+	storm_loads
+	check "a storm of ${MINUTES:-3} minutes, seed ${SEED:-1}" storm_go
+	touch /run/removal.stop
+	check "every step under the lock counted" storm_ended
+	check "umount storm, nothing stuck" removal_end
+}
+storm_ended() {
+	local job
+	for job in $REMOVAL_JOBS; do
+		wait_for $REMOVAL_BACK job_ended "$job"
+	done
+	storm_counted
+}
