@@ -111,7 +111,6 @@ static int rpcrdma_recv_init(struct rpcrdma_recvq *rq,
 
 	recv->recvq = rq;
 	recv->cqe.done = rpcrdma_recv_wc;
-	INIT_LIST_HEAD(&recv->list);
 	/* A posted Receive cannot grow when the version becomes known */
 	rc = rpcrdma_dmabuf_alloc(&recv->buf,
 				  rpcrdma_threshold(ep->local.recv_size,

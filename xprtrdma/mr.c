@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory regions: a pool for each connection, what is registered with them,
- * and how the peer loses its access again.
+ * Memory regions: a pool for each connection, and what is registered with them.
  *
  * An MR is either idle in the pool or in the list of one request, and only
  * then mapped. It leaves that list when the peer has invalidated it, when our
@@ -20,9 +19,6 @@
 
 /* Segments a Call can have beside those of its payload: heads and tails */
 #define MRS_EXTRA	4U
-
-/* How long an abandoned RPC waits for its fence before the connection ends */
-#define FENCE_TIMEOUT	(5 * HZ)
 
 /* After a failed allocation somebody may wait for: try again so soon */
 #define GROW_RETRY	(HZ / 4)
@@ -553,68 +549,4 @@ int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 		req->rx->stats.local_inv_needed++;
 	}
 	return rpcrdma_sendq_post(ep, &req->inv_chain);
-}
-
-static void rpcrdma_fence_done(struct rpcrdma_chain *chain,
-			       enum ib_wc_status status)
-{
-	struct rpcrdma_req *req =
-		container_of(chain, struct rpcrdma_req, inv_chain);
-	struct rpcrdma_xprt *rx = req->rx;
-
-	rpcrdma_mrs_put(rx, &req->mrs);
-	/* The request is no longer ours */
-	wake_up_all(&rx->fence_wait);
-}
-
-/* Return: the endpoint with a reference; NULL if it is down */
-static struct rpcrdma_ep *rpcrdma_fence_post(struct rpcrdma_xprt *rx,
-					     struct rpcrdma_req *req)
-{
-	struct rpcrdma_ep *ep = NULL;
-
-	mutex_lock(&rx->lock);
-	if (rx->pool.ep) {
-		ep = rpcrdma_ep_get(rx->pool.ep);
-		if (!list_empty(&req->mrs) &&
-		    rpcrdma_mrs_invalidate(ep, req, rpcrdma_fence_done))
-			/* It is going down already, or must */
-			rpcrdma_ep_fail(ep, -EIO);
-	}
-	mutex_unlock(&rx->lock);
-	return ep;
-}
-
-static bool rpcrdma_fenced(struct rpcrdma_req *req)
-{
-	return list_empty_careful(&req->mrs) &&
-	       !rpcrdma_req_sending(req);
-}
-
-/**
- * rpcrdma_req_fence - end all access to an abandoned RPC's memory
- * @req: request that no Reply will find any more
- *
- * The only place where the client waits for the fabric: when it returns, the
- * peer reaches none of the memory and our device reads none of it. What does
- * not complete in time costs the connection, whose drain gives it all back.
- *
- * Context: process, sleeps.
- */
-void rpcrdma_req_fence(struct rpcrdma_req *req)
-{
-	struct rpcrdma_xprt *rx = req->rx;
-	struct rpcrdma_ep *ep;
-
-	if (rpcrdma_fenced(req))
-		return;
-	ep = rpcrdma_fence_post(rx, req);
-	if (ep) {
-		if (!wait_event_timeout(rx->fence_wait, rpcrdma_fenced(req),
-					FENCE_TIMEOUT))
-			rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-					       "an RPC given up could not be fenced");
-		rpcrdma_ep_put(ep);
-	}
-	wait_event(rx->fence_wait, rpcrdma_fenced(req));
 }

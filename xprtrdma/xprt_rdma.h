@@ -470,6 +470,8 @@ bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
 int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 			   void (*done)(struct rpcrdma_chain *chain,
 					enum ib_wc_status status));
+
+/* fence.c */
 void rpcrdma_req_fence(struct rpcrdma_req *req);
 
 /* Parts of an xdr_buf, in their order */

@@ -172,7 +172,6 @@ enum rpcrdma_recv_owner {
  * @ep: endpoint of the completion
  * @free: in the free list
  * @owner: who may touch it
- * @list: for its owner's use, between received() and rpcrdma_recv_put()
  * @len: octets received
  * @invalidated: the peer used Send With Invalidate
  * @inv_rkey: of this rkey
@@ -187,7 +186,6 @@ struct rpcrdma_recv {
 	struct rpcrdma_ep *ep;
 	struct llist_node free;
 	enum rpcrdma_recv_owner owner;
-	struct list_head list;
 	u32 len;
 	bool invalidated;
 	u32 inv_rkey;

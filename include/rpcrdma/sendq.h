@@ -68,7 +68,8 @@ struct rpcrdma_send_marker {
  * @unsignalled: slots posted since the last signalled WR
  * @waiting: chains that found no slots, in order
  * @broken: chains whose last WR was not posted: no completion will come
- * @bad_wr: where ib_post_send() says which it was
+ * @bad_wr: where ib_post_send() says which it was, which nobody asks: here, as each
+ *	post would pay for a variable on the stack
  * @markers: for batches
  */
 struct rpcrdma_sendq {
