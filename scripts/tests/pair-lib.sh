@@ -11,6 +11,7 @@ pair() {
 	echo "# $name: booting server $server, client $client"
 	rm -rf "${OUT:?}/$name"
 	mkdir -p "$OUT/$name"
+	: >"$OUT/$name/log" # or follow_results may be there first
 	"$SCRIPTS/vm/run" -t 600 -d "$OUT/$name" -a "$SCRIPTS/tests/suites=/test/suites" "$@" \
 		"$server,$SCRIPTS/tests/pair.sh" "$client,$SCRIPTS/tests/pair.sh" >"$OUT/$name/log" 2>&1 &
 	follow_results "$name" $!
@@ -23,6 +24,7 @@ single() {
 	echo "# $name: booting $guest"
 	rm -rf "${OUT:?}/$name"
 	mkdir -p "$OUT/$name"
+	: >"$OUT/$name/log" # or follow_results may be there first
 	"$SCRIPTS/vm/run" -t 300 -d "$OUT/$name" "$@" "$guest" >"$OUT/$name/log" 2>&1 &
 	follow_results "$name" $! "the guest"
 }
