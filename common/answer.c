@@ -139,23 +139,6 @@ u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most)
 }
 
 /**
- * rpcrdma_hdr_written - octets that a Reply says are in the Write chunk
- * @hdr: accepted header of a Reply; of more than one the first counts
- *
- * Context: Any context.
- * Return: their number.
- */
-u64 rpcrdma_hdr_written(const struct rpcrdma_hdr *hdr)
-{
-	struct rpcrdma_write_iter it;
-
-	/* Without a chunk the iterator stays at nothing */
-	rpcrdma_write_iter_init(&it, hdr);
-	rpcrdma_write_iter_next(&it);
-	return it.chunk.bytes;
-}
-
-/**
  * rpcrdma_reply_within - do a Reply's chunks hold what they can hold?
  * @hdr: accepted header of a Reply
  * @write_offered: octets of the Write chunk that the Call offered
@@ -171,7 +154,7 @@ bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			  u64 reply_offered)
 {
 	if (hdr->write_chunks &&
-	    (hdr->write_chunks > 1 || rpcrdma_hdr_written(hdr) > write_offered))
+	    (hdr->write_chunks > 1 || hdr->write_bytes > write_offered))
 		return false;
 	if (hdr->proc == RPCRDMA_NOMSG)
 		return hdr->reply_bytes && hdr->reply_bytes <= reply_offered;

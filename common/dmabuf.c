@@ -6,6 +6,9 @@
  * device that would miss one: the counts are equal at the end of a connection.
  */
 
+#include <linux/dma-mapping.h>
+#include <linux/gfp.h>
+#include <linux/kmemleak.h>
 #include <linux/slab.h>
 
 #include "rpcrdma/alloc.h"
@@ -18,6 +21,9 @@
  * @dir: how the device will use it
  * @gfp: how to allocate
  *
+ * More than a page takes as many pages as it needs: the slabs would round five up
+ * to eight.
+ *
  * Context: as @gfp allows.
  *
  * Return: 0 and the caller owns the memory, or -ENOMEM.
@@ -25,9 +31,15 @@
 int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
 			 enum dma_data_direction dir, gfp_t gfp)
 {
-	buf->data = RPCRDMA_ALLOC(NULL, kmalloc(size, gfp));
+	if (size > PAGE_SIZE)
+		buf->data = RPCRDMA_ALLOC(NULL, alloc_pages_exact(size, gfp));
+	else
+		buf->data = RPCRDMA_ALLOC(NULL, kmalloc(size, gfp));
 	if (!buf->data)
 		return -ENOMEM;
+	/* kmemleak does not know of pages by itself */
+	if (size > PAGE_SIZE)
+		kmemleak_alloc(buf->data, size, 1, gfp);
 	buf->size = size;
 	buf->dir = dir;
 	buf->ep = NULL;
@@ -44,7 +56,12 @@ int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
 void rpcrdma_dmabuf_free(struct rpcrdma_dmabuf *buf)
 {
 	rpcrdma_dmabuf_unmap(buf);
-	kfree(buf->data);
+	if (buf->data && buf->size > PAGE_SIZE) {
+		kmemleak_free(buf->data);
+		free_pages_exact(buf->data, buf->size);
+	} else {
+		kfree(buf->data);
+	}
 	buf->data = NULL;
 }
 
@@ -68,6 +85,9 @@ int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf)
 				      buf->dir);
 	if (ib_dma_mapping_error(ep->device, buf->addr))
 		return -EIO;
+	/* rxe and siw have no DMA, and ask no device */
+	buf->sync = !ib_uses_virt_dma(ep->device) &&
+		    dma_need_sync(ep->device->dma_device, buf->addr);
 	buf->ep = ep;
 	atomic_inc(&ep->maps);
 	return 0;
@@ -91,33 +111,24 @@ void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf)
 }
 
 /**
- * rpcrdma_dmabuf_sync_for_device - the CPU has written, the device will read
- * @buf: mapped buffer
+ * __rpcrdma_dmabuf_sync - rpcrdma_dmabuf_sync_for_device(), and that for the CPU
+ * @buf: mapped buffer that needs it
  * @offset: first octet
  * @len: octets
+ * @for_device: who is next
  *
  * Context: any.
  */
-void rpcrdma_dmabuf_sync_for_device(struct rpcrdma_dmabuf *buf, u32 offset,
-				    u32 len)
+void __rpcrdma_dmabuf_sync(struct rpcrdma_dmabuf *buf, u32 offset, u32 len,
+			   bool for_device)
 {
-	ib_dma_sync_single_for_device(buf->ep->device, buf->addr + offset, len,
-				      buf->dir);
-}
+	struct ib_device *device = buf->ep->device;
+	u64 addr = buf->addr + offset;
 
-/**
- * rpcrdma_dmabuf_sync_for_cpu - the device has written, the CPU will read
- * @buf: mapped buffer
- * @offset: first octet
- * @len: octets
- *
- * Context: any.
- */
-void rpcrdma_dmabuf_sync_for_cpu(struct rpcrdma_dmabuf *buf, u32 offset,
-				 u32 len)
-{
-	ib_dma_sync_single_for_cpu(buf->ep->device, buf->addr + offset, len,
-				   buf->dir);
+	if (for_device)
+		ib_dma_sync_single_for_device(device, addr, len, buf->dir);
+	else
+		ib_dma_sync_single_for_cpu(device, addr, len, buf->dir);
 }
 
 /**

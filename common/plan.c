@@ -5,6 +5,7 @@
  * depth of the queues. Pure.
  */
 #include "rpcrdma/plan.h"
+#include "rpcrdma/wire_get.h"
 
 /*
  * MRs a Call may take beside those of its largest payload: the head of a
@@ -138,6 +139,34 @@ void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		plan->mode = RPCRDMA_CALL_POSITION_ZERO;
 }
 
+/* One more than what fits behind a header; 0 if the header does not */
+static u32 room_behind(u32 hdr, u32 threshold)
+{
+	return threshold < hdr ? 0 : threshold - hdr + 1;
+}
+
+/**
+ * rpcrdma_plan_plain - which Calls need no plan
+ * @plain: result, for rpcrdma_plan_is_plain()
+ * @form: how Call and Reply are written
+ * @inline_send: inline threshold for the Call
+ * @inline_recv: inline threshold for the Reply
+ *
+ * rpcrdma_plan_call() offers nothing when the longest Reply fits inline behind
+ * a header without chunks; then the Call's header has none either.
+ *
+ * Context: Any context.
+ */
+void rpcrdma_plan_plain(struct rpcrdma_plain *plain,
+			const struct rpcrdma_form *form, u32 inline_send,
+			u32 inline_recv)
+{
+	u32 hdr = rpcrdma_form_len(form);
+
+	plain->call = room_behind(hdr, inline_send);
+	plain->reply = room_behind(hdr, inline_recv);
+}
+
 /**
  * rpcrdma_longer_segment - the segment that costs most to invalidate
  * @best: the longest so far; to begin with, of length 0 or what is too short
@@ -152,16 +181,18 @@ void rpcrdma_longer_segment(struct rpcrdma_segment *best,
 		*best = *seg;
 }
 
-static void longest_of_chunk(struct rpcrdma_segment *best,
-			     const struct rpcrdma_chunk *chunk)
+/* @at: where the segment count stands. Return: offset behind the chunk. */
+static u32 longest_of_chunk(struct rpcrdma_segment *best,
+			    const struct rpcrdma_hdr *hdr, u32 at)
 {
+	u32 segs = get_u32(hdr->buf + at);
 	struct rpcrdma_segment seg;
-	u32 i;
 
-	for (i = 0; i < chunk->segs; i++) {
-		rpcrdma_chunk_segment(chunk, i, &seg);
+	for (at += RPCRDMA_WORD; segs; segs--, at += RPCRDMA_SEGMENT_LEN) {
+		get_segment(hdr->buf + at, &seg);
 		rpcrdma_longer_segment(best, &seg);
 	}
+	return at;
 }
 
 /*
@@ -172,18 +203,18 @@ static void longest_of_chunk(struct rpcrdma_segment *best,
 static u32 longest_handle(const struct rpcrdma_hdr *hdr)
 {
 	struct rpcrdma_segment best = { .length = RPCRDMA_WORD - 1 };
-	struct rpcrdma_write_iter writes;
-	struct rpcrdma_read_iter reads;
-	struct rpcrdma_chunk reply;
+	u32 i, at = hdr->writes, read = hdr->reads;
+	struct rpcrdma_segment seg;
 
-	rpcrdma_read_iter_init(&reads, hdr);
-	while (rpcrdma_read_iter_next(&reads))
-		rpcrdma_longer_segment(&best, &reads.seg);
-	rpcrdma_write_iter_init(&writes, hdr);
-	while (rpcrdma_write_iter_next(&writes))
-		longest_of_chunk(&best, &writes.chunk);
-	if (rpcrdma_hdr_reply_chunk(hdr, &reply))
-		longest_of_chunk(&best, &reply);
+	/* Each item begins with the word that says that it is there */
+	for (i = 0; i < hdr->read_segs; i++, read += RPCRDMA_READ_ITEM_LEN) {
+		get_segment(hdr->buf + read + 2 * RPCRDMA_WORD, &seg);
+		rpcrdma_longer_segment(&best, &seg);
+	}
+	for (i = 0; i < hdr->write_chunks; i++)
+		at = longest_of_chunk(&best, hdr, at + RPCRDMA_WORD);
+	if (hdr->reply)
+		longest_of_chunk(&best, hdr, hdr->reply);
 	return best.handle;
 }
 
@@ -499,4 +530,29 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 	sizes->recvs = msgs + min(want->recv_batch, queue_room(dev) - msgs);
 	sizes->rq_depth = sizes->recvs + DRAIN_WRS;
 	return 0;
+}
+
+/* More would need high orders of pages, which a machine that runs for long lacks */
+#define RECV_BLOCK_MAX	32768U
+
+/**
+ * rpcrdma_plan_recv_block - how many Receive buffers to cut from one block
+ * @size: octets of a buffer, at least one
+ * @page_size: octets of a page
+ *
+ * A block is made of whole pages. The fewest buffers that leave nothing of them over,
+ * if such a block is not too large.
+ *
+ * Context: any.
+ *
+ * Return: buffers in a block, at least one.
+ */
+u32 rpcrdma_plan_recv_block(u32 size, u32 page_size)
+{
+	u32 n;
+
+	for (n = 1; n <= RECV_BLOCK_MAX / size; n++)
+		if (n * size % page_size == 0)
+			return n;
+	return 1;
 }

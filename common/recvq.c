@@ -2,6 +2,8 @@
 /*
  * Receive buffers: one array per connection, each buffer posted, held by a
  * side, or free. The only call of ib_post_recv. A refill allocates nothing.
+ * Their memory comes in blocks of several, so that an inline threshold that is no
+ * power of two wastes none of it.
  */
 
 #include <linux/slab.h>
@@ -21,7 +23,11 @@ static void rpcrdma_recv_free(struct rpcrdma_recv *recv)
 	atomic_inc(&rq->nr_free);
 }
 
-/* Links the free Receives; returns the first WR */
+/*
+ * Links the free Receives, which are mapped as long as the queue is open.
+ *
+ * Return: the first WR.
+ */
 static struct ib_recv_wr *rpcrdma_recvq_take(struct rpcrdma_recvq *rq)
 {
 	struct llist_node *node = llist_del_all(&rq->free);
@@ -31,6 +37,9 @@ static struct ib_recv_wr *rpcrdma_recvq_take(struct rpcrdma_recvq *rq)
 
 	llist_for_each_entry_safe(recv, next, node, free) {
 		RPCRDMA_INVARIANT(1, recv->owner == RPCRDMA_RECV_FREE);
+		/* RPCSEC_GSS deciphers a Call where it was received */
+		rpcrdma_dmabuf_sync_for_device(recv->block, recv->offset,
+					       recv->len);
 		recv->owner = RPCRDMA_RECV_POSTED;
 		recv->wr.next = first;
 		first = &recv->wr;
@@ -98,34 +107,78 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 	ep->count.recvs++;
 	ep->count.recv_octets += recv->len;
 	ep->count.remote_invs += recv->invalidated;
-	rpcrdma_dmabuf_sync_for_cpu(&recv->buf, 0, recv->len);
+	rpcrdma_dmabuf_sync_for_cpu(recv->block, recv->offset, recv->len);
 	trace_rpcrdma_recv(ep, recv);
 	ep->ops->received(ep, recv);
 }
 
-static int rpcrdma_recv_init(struct rpcrdma_recvq *rq,
-			     struct rpcrdma_recv *recv)
+static void rpcrdma_recv_init(struct rpcrdma_recvq *rq,
+			      struct rpcrdma_recv *recv,
+			      struct rpcrdma_dmabuf *block, u32 offset,
+			      u32 size)
 {
-	struct rpcrdma_ep *ep = rq->ep;
-	int rc;
-
 	recv->recvq = rq;
 	recv->cqe.done = rpcrdma_recv_wc;
-	/* A posted Receive cannot grow when the version becomes known */
-	rc = rpcrdma_dmabuf_alloc(&recv->buf,
-				  rpcrdma_threshold(ep->local.recv_size,
-						    ep->max_version),
-				  DMA_FROM_DEVICE, GFP_KERNEL);
-	if (rc)
-		return rc;
-	rc = rpcrdma_dmabuf_map(ep, &recv->buf);
-	if (rc)
-		return rc;
-	rpcrdma_dmabuf_sge(&recv->buf, &recv->sge, 0, recv->buf.size);
+	recv->block = block;
+	recv->offset = offset;
+	rpcrdma_dmabuf_sge(block, &recv->sge, offset, size);
 	recv->wr.wr_cqe = &recv->cqe;
 	recv->wr.sg_list = &recv->sge;
 	recv->wr.num_sge = 1;
 	rpcrdma_recv_free(recv);
+}
+
+/*
+ * Memory for up to @nr buffers. A block of several may be more than a machine can give
+ * that runs for long, or that reconnects because it must swap: then one buffer goes by
+ * itself, whatever it wastes.
+ *
+ * Return: for how many it is, or a negative errno.
+ */
+static int rpcrdma_block_create(struct rpcrdma_recvq *rq, u32 nr, u32 size)
+{
+	struct rpcrdma_dmabuf *block = &rq->blocks[rq->nr_blocks++];
+	int rc = -ENOMEM;
+
+	if (nr > 1)
+		rc = rpcrdma_dmabuf_alloc(block, nr * size, DMA_FROM_DEVICE,
+					  GFP_KERNEL | __GFP_NORETRY |
+					  __GFP_NOWARN);
+	if (rc) {
+		nr = 1;
+		rc = rpcrdma_dmabuf_alloc(block, size, DMA_FROM_DEVICE,
+					  GFP_KERNEL);
+	}
+	if (!rc)
+		rc = rpcrdma_dmabuf_map(rq->ep, block);
+	return rc ? : nr;
+}
+
+/* Buffers, and the blocks they are cut from: the last may be smaller */
+static int rpcrdma_recvs_create(struct rpcrdma_recvq *rq, u32 size)
+{
+	u32 each = rpcrdma_plan_recv_block(size, PAGE_SIZE), i = 0;
+	struct rpcrdma_dmabuf *block;
+	int n, nr;
+
+	/* As many as there may be at most */
+	rq->blocks = RPCRDMA_ALLOC(NULL, kvcalloc(rq->count,
+						  sizeof(*rq->blocks),
+						  GFP_KERNEL));
+	if (!rq->blocks)
+		return -ENOMEM;
+	while (i < rq->count) {
+		block = &rq->blocks[rq->nr_blocks];
+		nr = rpcrdma_block_create(rq, min(each, rq->count - i), size);
+		if (nr < 0)
+			return nr;
+		for (n = 0; n < nr; n++)
+			rpcrdma_recv_init(rq, &rq->recvs[i++], block, n * size,
+					  size);
+		/* What failed once is not tried again and again */
+		if (nr < each)
+			each = 1;
+	}
 	return 0;
 }
 
@@ -141,8 +194,6 @@ static int rpcrdma_recv_init(struct rpcrdma_recvq *rq,
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recvq *rq;
-	u32 i;
-	int rc;
 
 	rq = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*rq), GFP_KERNEL));
 	if (!rq)
@@ -160,12 +211,9 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 	if (!rq->recvs)
 		return -ENOMEM;
 	rq->count = ep->sizes.recvs;
-	for (i = 0; i < rq->count; i++) {
-		rc = rpcrdma_recv_init(rq, &rq->recvs[i]);
-		if (rc)
-			return rc;
-	}
-	return 0;
+	/* A posted Receive cannot grow when the version becomes known */
+	return rpcrdma_recvs_create(rq, rpcrdma_threshold(ep->local.recv_size,
+							  ep->max_version));
 }
 
 /**
@@ -211,8 +259,8 @@ void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep)
 	struct rpcrdma_recvq *rq = ep->recvq;
 	u32 i;
 
-	for (i = 0; rq && i < rq->count; i++)
-		rpcrdma_dmabuf_unmap(&rq->recvs[i].buf);
+	for (i = 0; rq && i < rq->nr_blocks; i++)
+		rpcrdma_dmabuf_unmap(&rq->blocks[i]);
 }
 
 /**
@@ -228,10 +276,11 @@ void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep)
 
 	if (!rq)
 		return;
-	for (i = 0; i < rq->count; i++) {
+	for (i = 0; i < rq->count; i++)
 		RPCRDMA_INVARIANT(2, rq->recvs[i].owner <= RPCRDMA_RECV_FREE);
-		rpcrdma_dmabuf_free(&rq->recvs[i].buf);
-	}
+	for (i = 0; i < rq->nr_blocks; i++)
+		rpcrdma_dmabuf_free(&rq->blocks[i]);
+	kvfree(rq->blocks);
 	kvfree(rq->recvs);
 	kfree(rq);
 	ep->recvq = NULL;

@@ -29,6 +29,78 @@ static void plan_call(struct kunit *test)
 			c->want.reply_chunk_bytes);
 }
 
+/* No plan is needed where @want says so, and there it would be this one */
+static void expect_plain(struct kunit *test, const struct rpcrdma_call_shape *s,
+			 bool want)
+{
+	const struct rpcrdma_form form = { .option = s->option };
+	struct rpcrdma_call_plan plan;
+	struct rpcrdma_plain plain;
+
+	rpcrdma_plan_plain(&plain, &form, s->inline_send, s->inline_recv);
+	rpcrdma_plan_call(&plan, s);
+
+	KUNIT_EXPECT_EQ(test, want,
+			rpcrdma_plan_is_plain(&plain, s->pages, s->reply_max,
+					      (u64)s->head + s->tail));
+	if (!want)
+		return;
+	KUNIT_EXPECT_EQ(test, plan.mode, RPCRDMA_CALL_INLINE);
+	KUNIT_EXPECT_FALSE(test, plan.write_list);
+	KUNIT_EXPECT_FALSE(test, plan.reply_chunk);
+}
+
+/* As it is, and with what just fits, one octet less and one more, both ways */
+static void plan_plain(struct kunit *test)
+{
+	const struct call_case *c = test->param_value;
+	struct rpcrdma_call_shape s = c->shape;
+	u64 less = (s.option ? 44 : 28) + 1;
+	u64 call, reply;
+	u32 i;
+
+	expect_plain(test, &s, !s.pages &&
+		     c->want.mode == RPCRDMA_CALL_INLINE &&
+		     !c->want.write_list && !c->want.reply_chunk);
+	s.pages = 0;
+	for (i = 0; i < 9; i++) {
+		call = (u64)s.inline_send + i % 3;
+		reply = (u64)s.inline_recv + i / 3;
+		if (call < less || reply < less)
+			continue;
+		s.head = (call - less) / 2;
+		s.tail = call - less - s.head;
+		s.reply_max = reply - less;
+		expect_plain(test, &s, i % 3 < 2 && i / 3 < 2);
+	}
+}
+
+/* Thresholds as large as any, and shorter than a header */
+static void plan_plain_extremes(struct kunit *test)
+{
+	struct rpcrdma_call_shape s = {
+		.head = U32_MAX - 28, .reply_max = U32_MAX - 28,
+		.inline_send = U32_MAX, .inline_recv = U32_MAX,
+	};
+
+	expect_plain(test, &s, true);
+	s.tail = 1;
+	expect_plain(test, &s, false);
+	/* More than 32 bits count */
+	s.tail = 29;
+	expect_plain(test, &s, false);
+	s.tail = 0;
+	s.reply_max++;
+	expect_plain(test, &s, false);
+	s.reply_max = 0;
+	s.inline_recv = 20;
+	expect_plain(test, &s, false);
+	s.inline_recv = U32_MAX;
+	s.head = 0;
+	s.inline_send = 20;
+	expect_plain(test, &s, false);
+}
+
 static void tile_case_desc(const struct tile_case *c, char *desc)
 {
 	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
@@ -219,19 +291,20 @@ static void plan_layout_inline(struct kunit *test)
 static void plan_inv_handle(struct kunit *test)
 {
 	static const struct {
-		u32 len[5];
+		u32 len[6];
 		u32 want;
 	} cases[] = {
-		{ { 4, 4, 4, 4, 4 }, 1 },	/* the first of equals */
-		{ { 4, 5, 4, 4, 4 }, 2 },
-		{ { 4, 5, 6, 4, 4 }, 3 },
-		{ { 4, 5, 6, 7, 4 }, 4 },
-		{ { 4, 5, 6, 7, 8 }, 5 },
-		{ { 9, 5, 6, 7, 8 }, 1 },
-		{ { 1, 2, 3, 4, 1 }, 4 },
-		{ { 1, 2, 3, 3, 4 }, 5 },
-		{ { 1, 2, 3, 3, 3 }, 0 },	/* pads only */
-		{ { 1, 0, 0, 0, 0 }, 0 },
+		{ { 4, 4, 4, 4, 4, 4 }, 1 },	/* the first of equals */
+		{ { 4, 5, 4, 4, 4, 4 }, 2 },
+		{ { 4, 5, 6, 4, 4, 4 }, 3 },
+		{ { 4, 5, 6, 7, 4, 4 }, 4 },
+		{ { 4, 5, 6, 7, 8, 4 }, 5 },
+		{ { 4, 5, 6, 7, 8, 9 }, 6 },
+		{ { 9, 5, 6, 7, 8, 8 }, 1 },
+		{ { 1, 2, 3, 4, 1, 1 }, 4 },
+		{ { 1, 2, 3, 3, 4, 3 }, 5 },
+		{ { 1, 2, 3, 3, 3, 3 }, 0 },	/* pads only */
+		{ { 1, 0, 0, 0, 0, 0 }, 0 },
 	};
 	u32 frame[] = {
 		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
@@ -239,8 +312,9 @@ static void plan_inv_handle(struct kunit *test)
 		1, 8, 2, 0, 0, 0,
 		0,
 		1, 2, 3, 0, 0, 0, 4, 0, 0, 0,
-		0,
 		1, 1, 5, 0, 0, 0,
+		0,
+		1, 1, 6, 0, 0, 0,
 		XID, 0,
 	};
 	struct rpcrdma_hdr hdr;
@@ -252,7 +326,8 @@ static void plan_inv_handle(struct kunit *test)
 		frame[13] = cases[i].len[1];
 		frame[20] = cases[i].len[2];
 		frame[24] = cases[i].len[3];
-		frame[31] = cases[i].len[4];
+		frame[30] = cases[i].len[4];
+		frame[37] = cases[i].len[5];
 		buf = frame_octets(test, frame, sizeof(frame));
 		KUNIT_ASSERT_EQ(test,
 				rpcrdma_decode(&hdr, buf, sizeof(frame),
@@ -402,8 +477,44 @@ static void plan_queues_fit(struct kunit *test)
 	}
 }
 
+static void plan_recv_block(struct kunit *test)
+{
+	static const struct {
+		u32 size;
+		u32 page_size;
+		u32 want;
+	} c[] = {
+		{ 1024, 4096, 4 },
+		{ 4096, 4096, 1 },
+		{ 5120, 4096, 4 },
+		{ 6144, 4096, 2 },
+		{ 8192, 4096, 1 },
+		/* Nothing is left over of 9 pages, but they are too many */
+		{ 9216, 4096, 1 },
+		/* The largest block */
+		{ 32768, 4096, 1 },
+		{ 4681, 4096, 1 },
+		{ 32769, 4096, 1 },
+		{ 65536, 4096, 1 },
+		{ U32_MAX, 4096, 1 },
+		{ 1, 4096, 4096 },
+		{ 5120, 16384, 1 },
+		{ 4096, 65536, 1 },
+		{ 4096, 32768, 8 },
+		{ 4096, 16384, 4 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(c); i++)
+		KUNIT_EXPECT_EQ(test, c[i].want,
+				rpcrdma_plan_recv_block(c[i].size,
+							c[i].page_size));
+}
+
 static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_call, call_gen_params),
+	KUNIT_CASE_PARAM(plan_plain, call_gen_params),
+	KUNIT_CASE(plan_plain_extremes),
 	KUNIT_CASE_PARAM(plan_tile, tile_gen_params),
 	KUNIT_CASE(plan_tile_longest),
 	KUNIT_CASE(plan_tile_all),
@@ -415,6 +526,7 @@ static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE(plan_inv_handle_forbidden),
 	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
 	KUNIT_CASE(plan_queues_fit),
+	KUNIT_CASE(plan_recv_block),
 	{}
 };
 

@@ -3,6 +3,7 @@
  * KUnit suite of common/wire.c.
  */
 #include "suites.h"
+#include "rpcrdma/wire_get.h"
 #include "frames_v2.h"
 #include "rich_frame.h"
 #include "wire_fixed_cases.h"
@@ -33,6 +34,8 @@ static void expect_write_lists(struct kunit *test,
 {
 	KUNIT_EXPECT_EQ(test, hdr->write_chunks, want->write_chunks);
 	KUNIT_EXPECT_EQ(test, hdr->write_segs, want->write_segs);
+	if (!want->write_chunks)
+		KUNIT_EXPECT_EQ(test, hdr->write_bytes, 0ULL);
 	KUNIT_EXPECT_EQ(test, hdr->reply_segs, want->reply_segs);
 	KUNIT_EXPECT_EQ(test, hdr->reply_bytes, want->reply_bytes);
 	if (want->reply)
@@ -78,6 +81,27 @@ static void expect_proc(struct kunit *test, const struct decode_case *c,
 	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_direction(hdr), c->view.direction);
 }
 
+/* And what the short way does: it takes what it is for, and nothing else */
+static enum rpcrdma_disposition decode(struct kunit *test,
+				       struct rpcrdma_hdr *hdr, const u8 *buf,
+				       u32 len,
+				       const struct rpcrdma_limits *lim)
+{
+	enum rpcrdma_disposition disposition = rpcrdma_decode(hdr, buf, len,
+							      lim);
+	struct rpcrdma_hdr view = { .buf = buf, .len = len };
+	bool plain = disposition == RPCRDMA_ACCEPT &&
+		     hdr->proc == RPCRDMA_MSG &&
+		     !rpcrdma_hdr_has_chunks(hdr) &&
+		     (hdr->vers == RPCRDMA_V1 || hdr->option);
+
+	KUNIT_EXPECT_EQ(test, hdr_decode_plain(&view, lim), plain);
+	if (plain)
+		KUNIT_EXPECT_EQ(test, view.reads,
+				view.body - RPCRDMA_NO_CHUNKS_LEN);
+	return disposition;
+}
+
 static void expect_case(struct kunit *test, const struct decode_case *c,
 			const struct rpcrdma_limits *lim)
 {
@@ -87,7 +111,7 @@ static void expect_case(struct kunit *test, const struct decode_case *c,
 
 	buf = frame_octets(test, c->frame, c->len);
 
-	disposition = rpcrdma_decode(&hdr, buf, c->len, lim);
+	disposition = decode(test, &hdr, buf, c->len, lim);
 
 	KUNIT_EXPECT_EQ(test, disposition, c->disposition);
 	KUNIT_EXPECT_EQ(test, hdr.fault, c->fault);
@@ -126,7 +150,7 @@ static void wire_decode_truncated(struct kunit *test)
 	for (len = 0; len < RICH_BODY + 4; len++) {
 		buf = frame_octets(test, rich_frame, len);
 
-		disposition = rpcrdma_decode(&hdr, buf, len, &frame_limits);
+		disposition = decode(test, &hdr, buf, len, &frame_limits);
 
 		KUNIT_EXPECT_EQ_MSG(test, disposition, len < RPCRDMA_HDR_MIN ?
 				    RPCRDMA_DROP : RPCRDMA_ANSWER_CHUNK,
@@ -168,8 +192,8 @@ static void wire_decode_mutated(struct kunit *test)
 		was = buf[at];
 		for (i = 0; i < ARRAY_SIZE(values); i++) {
 			buf[at] = values[i];
-			if (rpcrdma_decode(&hdr, buf, sizeof(rich_frame),
-					   &frame_limits) != RPCRDMA_ACCEPT)
+			if (decode(test, &hdr, buf, sizeof(rich_frame),
+				   &frame_limits) != RPCRDMA_ACCEPT)
 				continue;
 			walk(&hdr, &read, &written);
 			KUNIT_EXPECT_EQ(test, read,
@@ -279,13 +303,57 @@ static void wire_no_lists(struct kunit *test)
 	struct rpcrdma_chunk chunk;
 	struct rpcrdma_hdr hdr;
 
-	rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits);
+	decode(test, &hdr, buf, sizeof(frame), &frame_limits);
 	rpcrdma_read_iter_init(&reads, &hdr);
 	rpcrdma_write_iter_init(&writes, &hdr);
 
 	KUNIT_EXPECT_FALSE(test, rpcrdma_read_iter_next(&reads));
 	KUNIT_EXPECT_FALSE(test, rpcrdma_write_iter_next(&writes));
 	KUNIT_EXPECT_FALSE(test, rpcrdma_hdr_reply_chunk(&hdr, &chunk));
+}
+
+static void expect_only_whole(struct kunit *test, const u32 *frame, u32 size)
+{
+	struct rpcrdma_hdr hdr;
+	u32 len;
+	u8 *buf;
+
+	for (len = 0; len <= size; len++) {
+		buf = frame_octets(test, frame, len);
+		KUNIT_EXPECT_EQ_MSG(test, len == size,
+				    decode(test, &hdr, buf, len,
+					   &frame_limits_v2) == RPCRDMA_ACCEPT,
+				    "length %u", len);
+	}
+}
+
+/* Whatever a plain message lacks: never accepted, never a look behind the end */
+static void wire_decode_truncated_plain(struct kunit *test)
+{
+	static const u32 v1[] = { XID, 1, 1, RPCRDMA_MSG, 0, 0, 0, XID, 1 };
+	static const u32 v2[] = {
+		XID, 2, 1, RPCRDMA_OPTIONAL, RPCRDMA_OPT_INV_MSG, 20, 1, 0,
+		0, 0, 0, XID, 1
+	};
+
+	expect_only_whole(test, v1, sizeof(v1));
+	expect_only_whole(test, v2, sizeof(v2));
+}
+
+/* An inline message of so many octets as may be, and of one more */
+static void wire_message_limit(struct kunit *test)
+{
+	static const u32 frame[] = { XID, 1, 1, 0, 0, 0, 0, XID, 0, 0 };
+	u8 *buf = frame_octets(test, frame, sizeof(frame));
+	struct rpcrdma_limits lim = frame_limits;
+	struct rpcrdma_hdr hdr;
+
+	lim.max_message = 12;
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ACCEPT);
+	lim.max_message = 11;
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ANSWER_CHUNK);
 }
 
 /* The limits decide too, not only what the codec knows */
@@ -301,28 +369,28 @@ static void wire_version_limits(struct kunit *test)
 	struct rpcrdma_hdr hdr;
 
 	lim.vers_min = 0;
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_ACCEPT);
 	lim.vers_max = 2;
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_ACCEPT);
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf2, sizeof(frame2), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf2, sizeof(frame2), &lim),
 			RPCRDMA_ACCEPT);
 	lim.vers_min = 2;
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_ANSWER_VERS);
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf2, sizeof(frame2), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf2, sizeof(frame2), &lim),
 			RPCRDMA_ACCEPT);
 	lim.vers_min = 3;
 	lim.vers_max = 3;
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf2, sizeof(frame2), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf2, sizeof(frame2), &lim),
 			RPCRDMA_ANSWER_VERS);
 	/* What the limits allow and the codec does not know */
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf3, sizeof(frame3), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf3, sizeof(frame3), &lim),
 			RPCRDMA_ANSWER_VERS);
 	lim.vers_min = 0;
 	lim.vers_max = 0;
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_ANSWER_VERS);
 }
 
@@ -343,15 +411,15 @@ static void wire_segment_limits(struct kunit *test)
 	struct rpcrdma_hdr hdr;
 
 	lim.max_read_segs = 0;
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, reads, sizeof(read), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, reads, sizeof(read), &lim),
 			RPCRDMA_ANSWER_CHUNK);
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, writes, sizeof(write), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, writes, sizeof(write), &lim),
 			RPCRDMA_ACCEPT);
 	lim.max_read_segs = 1;
 	lim.max_write_segs = 0;
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, reads, sizeof(read), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, reads, sizeof(read), &lim),
 			RPCRDMA_ACCEPT);
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, writes, sizeof(write), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, writes, sizeof(write), &lim),
 			RPCRDMA_ANSWER_CHUNK);
 }
 
@@ -370,17 +438,17 @@ static void wire_message_32_bits(struct kunit *test)
 
 	lim.max_message = U64_MAX;
 	buf = frame_octets(test, frame, sizeof(frame));
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_ACCEPT);
 	KUNIT_EXPECT_EQ(test, hdr.msg_len, 0xffffffffULL);
 	/* whose lower half is small */
 	lim.max_message = 1ULL << 32;
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_ACCEPT);
 
 	frame[13] = 1;
 	buf = frame_octets(test, frame, sizeof(frame));
-	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_ANSWER_CHUNK);
 	KUNIT_EXPECT_EQ(test, hdr.fault, RPCRDMA_FAULT_TOO_LONG);
 }
@@ -407,7 +475,7 @@ static void wire_direction(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		buf = frame_octets(test, cases[i].frame, cases[i].len);
-		rpcrdma_decode(&hdr, buf, cases[i].len, &frame_limits);
+		decode(test, &hdr, buf, cases[i].len, &frame_limits);
 		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_direction(&hdr),
 				    cases[i].direction, "case %u", i);
 	}
@@ -435,9 +503,11 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE_PARAM(wire_decode_chunks, chunk_gen_params),
 	KUNIT_CASE_PARAM(wire_decode_v2, v2_gen_params),
 	KUNIT_CASE(wire_decode_truncated),
+	KUNIT_CASE(wire_decode_truncated_plain),
 	KUNIT_CASE(wire_decode_mutated),
 	KUNIT_CASE(wire_version_limits),
 	KUNIT_CASE(wire_segment_limits),
+	KUNIT_CASE(wire_message_limit),
 	KUNIT_CASE(wire_message_32_bits),
 	KUNIT_CASE(wire_direction),
 	KUNIT_CASE(wire_fault_names),

@@ -37,20 +37,6 @@ struct svc_rdma_rw {
 	struct scatterlist sgl[];
 };
 
-/**
- * struct svc_rdma_run - octets of an xdr_buf without a gap
- * @pages: the pages they are in, or NULL
- * @at: the first of them within @pages
- * @base: the first of them, where there are no @pages
- * @len: how many
- */
-struct svc_rdma_run {
-	struct page **pages;
-	void *base;
-	u32 at;
-	u32 len;
-};
-
 static noinline struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn,
 					     bool large)
 {
@@ -142,40 +128,6 @@ void svc_rdma_rws_free(struct svc_rdma_conn *conn)
 	}
 }
 
-static void kvec_run(struct svc_rdma_run *run, const struct kvec *vec, u32 at)
-{
-	run->pages = NULL;
-	run->base = vec->iov_base + at;
-	run->len = vec->iov_len - at;
-}
-
-/* What begins @at and ends in the same part of @buf; false behind the last */
-static bool find_run(struct svc_rdma_run *run, const struct xdr_buf *buf,
-		     u32 at)
-{
-	if (at < buf->head[0].iov_len) {
-		kvec_run(run, &buf->head[0], at);
-		return true;
-	}
-	at -= buf->head[0].iov_len;
-	if (likely(at < buf->page_len)) {
-		run->pages = buf->pages;
-		run->at = buf->page_base + at;
-		run->len = buf->page_len - at;
-		return true;
-	}
-	at -= buf->page_len;
-	if (at >= buf->tail[0].iov_len)
-		return false;
-	kvec_run(run, &buf->tail[0], at);
-	return true;
-}
-
-static u32 run_offset(const struct svc_rdma_run *run)
-{
-	return run->pages ? offset_in_page(run->at) : offset_in_page(run->base);
-}
-
 static u32 fill_sgl_base(struct svc_rdma_rw *rw, unsigned int max, u8 *base,
 			 u32 len)
 {
@@ -228,8 +180,8 @@ static noinline u32 fill_parts(struct svc_rdma_rw *rw, unsigned int max,
 	u32 done = 0, n;
 
 	do {
-		if (!find_run(&run, buf, at + done) ||
-		    (last && run_offset(&run)))
+		if (!svc_rdma_find_run(&run, buf, at + done) ||
+		    (last && svc_rdma_run_offset(&run)))
 			break;
 		n = min(run.len, len - done);
 		if (run.pages)

@@ -9,28 +9,6 @@
 
 #include "svc_rdma.h"
 
-/**
- * struct svc_rdma_cursor - a position in an xdr_buf
- * @buf: buffer
- * @at: octets from its beginning
- */
-struct svc_rdma_cursor {
-	const struct xdr_buf *buf;
-	u32 at;
-};
-
-/**
- * struct svc_rdma_piece - part of one page
- * @page: page
- * @offset: first octet in it
- * @len: octets
- */
-struct svc_rdma_piece {
-	struct page *page;
-	u32 offset;
-	u32 len;
-};
-
 static void send_free(struct svc_rdma_send *send)
 {
 	rpcrdma_dmabuf_unmap(&send->buf);
@@ -152,43 +130,10 @@ void svc_rdma_send_put(struct svc_rdma_send *send)
 	llist_add(&send->free, &send->conn->free_sends);
 }
 
-static struct page *kvec_piece(const struct kvec *vec, u32 at, u32 *offset)
+static struct page *run_page(const struct svc_rdma_run *run)
 {
-	*offset = offset_in_page(vec->iov_base + at);
-	return virt_to_page(vec->iov_base + at);
-}
-
-/* The next octets, @max at most, within one page; false when there are none */
-static bool cursor_next(struct svc_rdma_cursor *cur, u32 max,
-			struct svc_rdma_piece *piece)
-{
-	const struct xdr_buf *buf = cur->buf;
-	const struct kvec *vec = &buf->head[0];
-	u32 at = cur->at, left;
-
-	if (at < vec->iov_len) {
-		left = vec->iov_len - at;
-		piece->page = kvec_piece(vec, at, &piece->offset);
-		goto out;
-	}
-	at -= vec->iov_len;
-	if (at < buf->page_len) {
-		left = buf->page_len - at;
-		at += buf->page_base;
-		piece->page = buf->pages[at >> PAGE_SHIFT];
-		piece->offset = offset_in_page(at);
-		goto out;
-	}
-	at -= buf->page_len;
-	vec = &buf->tail[0];
-	if (at >= vec->iov_len)
-		return false;
-	left = vec->iov_len - at;
-	piece->page = kvec_piece(vec, at, &piece->offset);
-out:
-	piece->len = min3(left, max, (u32)PAGE_SIZE - piece->offset);
-	cur->at += piece->len;
-	return piece->len;
+	return run->pages ? run->pages[run->at >> PAGE_SHIFT] :
+			    virt_to_page(run->base);
 }
 
 /**
@@ -208,15 +153,19 @@ int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 {
 	struct rpcrdma_ep *ep = send->conn->ep;
 	u32 max = min_t(u32, ep->sizes.send_sge, SVC_RDMA_SEND_SGES);
-	struct svc_rdma_cursor cur = { .buf = buf, .at = offset };
-	struct svc_rdma_piece piece;
+	struct svc_rdma_run run;
+	u32 at, n;
 	int rc;
 
-	while (cursor_next(&cur, offset + len - cur.at, &piece)) {
+	/* An SGE lies within one page */
+	for (; len && svc_rdma_find_run(&run, buf, offset);
+	     offset += n, len -= n) {
 		if (send->nr_sge >= max)
 			return -E2BIG;
-		rc = rpcrdma_map_page(ep, &send->sge[send->nr_sge], piece.page,
-				      piece.offset, piece.len, DMA_TO_DEVICE);
+		at = svc_rdma_run_offset(&run);
+		n = min3(run.len, len, (u32)PAGE_SIZE - at);
+		rc = rpcrdma_map_page(ep, &send->sge[send->nr_sge],
+				      run_page(&run), at, n, DMA_TO_DEVICE);
 		if (rc)
 			return rc;
 		send->nr_sge++;

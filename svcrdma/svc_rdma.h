@@ -9,6 +9,7 @@
 #define SVCRDMA_SVC_RDMA_H
 
 #include <linux/llist.h>
+#include <linux/mm.h>
 #include <linux/percpu_counter.h>
 #include <linux/rwsem.h>
 #include <linux/sunrpc/svc.h>
@@ -150,6 +151,67 @@ static inline bool svc_rdma_enter(struct svc_rdma_conn *conn)
 static inline void svc_rdma_leave(struct svc_rdma_conn *conn)
 {
 	up_read(&conn->use);
+}
+
+/**
+ * struct svc_rdma_run - octets of an xdr_buf without a gap
+ * @pages: the pages they are in, or NULL
+ * @at: the first of them within @pages
+ * @base: the first of them, where there are no @pages
+ * @len: how many
+ */
+struct svc_rdma_run {
+	struct page **pages;
+	void *base;
+	u32 at;
+	u32 len;
+};
+
+/**
+ * svc_rdma_find_run - walk an xdr_buf
+ * @run: what begins at @at and ends with the same part of @buf
+ * @buf: buffer
+ * @at: octets from its beginning
+ *
+ * Context: any.
+ *
+ * Return: false behind the last octet.
+ */
+static inline bool svc_rdma_find_run(struct svc_rdma_run *run,
+				     const struct xdr_buf *buf, u32 at)
+{
+	const struct kvec *vec = &buf->head[0];
+
+	if (at >= vec->iov_len) {
+		at -= vec->iov_len;
+		if (likely(at < buf->page_len)) {
+			run->pages = buf->pages;
+			run->at = buf->page_base + at;
+			run->len = buf->page_len - at;
+			return true;
+		}
+		at -= buf->page_len;
+		vec = &buf->tail[0];
+		if (at >= vec->iov_len)
+			return false;
+	}
+	run->pages = NULL;
+	run->base = vec->iov_base + at;
+	run->len = vec->iov_len - at;
+	return true;
+}
+
+/**
+ * svc_rdma_run_offset - where in its page a run begins
+ * @run: run
+ *
+ * Context: any.
+ *
+ * Return: octets from the beginning of the page.
+ */
+static inline u32 svc_rdma_run_offset(const struct svc_rdma_run *run)
+{
+	return run->pages ? offset_in_page(run->at) : offset_in_page(run->base);
 }
 
 /**

@@ -11,7 +11,7 @@
 /* RPCs a client may have outstanding: credits. For new connections */
 unsigned int svc_rdma_max_requests = 64;
 /* Inline thresholds, both directions, in octets. For new connections */
-unsigned int svc_rdma_max_req_size = 4096;
+unsigned int svc_rdma_max_req_size = RPCRDMA_INLINE_WANTED;
 /* RDMA Reads in flight per connection, where the devices allow it */
 unsigned int svc_rdma_max_outbound_reads = 16;
 /* Highest version of the protocol: Calls are answered in theirs. For new ones */

@@ -74,7 +74,9 @@ size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt)
 		.option = READ_ONCE(rx->nego.vers) == RPCRDMA_V2,
 	};
 
-	return min_t(u32, threshold, PAGE_SIZE) - rpcrdma_form_len(&form);
+	/* A page each way is what the slots for callbacks have at least */
+	threshold = min3(threshold, (u32)PAGE_SIZE, XPRT_RDMA_SEND_BUF);
+	return threshold - rpcrdma_form_len(&form);
 }
 
 /**

@@ -45,12 +45,6 @@ static u32 rpcrdma_page_count(const struct xdr_buf *buf)
 			    PAGE_SIZE);
 }
 
-/* SGEs of a Send; header, head and tail take three */
-static u32 rpcrdma_send_sges(const struct rpcrdma_ep *ep)
-{
-	return min(ep->sizes.send_sge, XPRT_RDMA_SEND_SGES);
-}
-
 static void rpcrdma_call_plan_modes(struct rpcrdma_call *call)
 {
 	const struct rpc_rqst *rqst = &call->req->rqst;
@@ -71,7 +65,7 @@ static void rpcrdma_call_plan_modes(struct rpcrdma_call *call)
 		.inline_send = call->rx->inline_send,
 		.inline_recv = call->rx->inline_recv,
 		.pullup_max = XPRT_RDMA_SEND_BUF - XPRT_RDMA_HDR_ROOM,
-		.page_sges = max(rpcrdma_send_sges(ep), 3U) - 3,
+		.page_sges = rpcrdma_page_sges(ep),
 		.mr_bytes = (ep->sizes.mr_pages - 1) << PAGE_SHIFT,
 	};
 
@@ -256,12 +250,21 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 	return call->enc.overflow ? -EMSGSIZE : 0;
 }
 
-static void rpcrdma_unmap_sges(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
+/* Short of a chunk, all of the Call is in the Send */
+static int rpcrdma_prepare_send(struct rpcrdma_call *call)
 {
-	/* The first is the request's own buffer, which stays mapped */
-	while (req->send_wr.num_sge > 1)
-		rpcrdma_unmap_page(ep, &req->sges[--req->send_wr.num_sge],
-				   DMA_TO_DEVICE);
+	bool chunk = call->plan.mode == RPCRDMA_CALL_READ_CHUNK;
+	struct rpcrdma_body body = {
+		.snd = call->snd,
+		.pages = chunk ? 0 : call->snd->page_len,
+		.skip = chunk ? rpcrdma_tail_pad(call->snd) : 0,
+	};
+
+	if (call->plan.mode == RPCRDMA_CALL_POSITION_ZERO) {
+		rpcrdma_req_fill(call->req, call->enc.len);
+		return 0;
+	}
+	return rpcrdma_body_put(call->ep, call->req, call->enc.len, &body);
 }
 
 static void rpcrdma_send_done(struct rpcrdma_chain *chain,
@@ -270,7 +273,7 @@ static void rpcrdma_send_done(struct rpcrdma_chain *chain,
 	struct rpcrdma_req *req =
 		container_of(chain, struct rpcrdma_req, chain);
 
-	rpcrdma_unmap_sges(chain->ep, req);
+	rpcrdma_body_unmap(chain->ep, req);
 	/* Pairs with rpcrdma_fenced() */
 	smp_store_release(&req->sending, false);
 	if (wq_has_sleeper(&req->rx->fence_wait))
@@ -278,124 +281,11 @@ static void rpcrdma_send_done(struct rpcrdma_chain *chain,
 	rpcrdma_req_put(req);
 }
 
-static int rpcrdma_map_sge(struct rpcrdma_call *call, struct page *page,
-			   u32 offset, u32 len)
-{
-	struct ib_send_wr *wr = &call->req->send_wr;
-	int rc;
-
-	if (!len)
-		return 0;
-	if (wr->num_sge == rpcrdma_send_sges(call->ep))
-		return -EIO;
-	rc = rpcrdma_map_page(call->ep, &call->req->sges[wr->num_sge], page,
-			      offset, len, DMA_TO_DEVICE);
-	if (rc)
-		return -ENOBUFS;
-	wr->num_sge++;
-	return 0;
-}
-
-/* XDR buffers are kmalloc'ed, or pages: contiguous either way */
-static int rpcrdma_map_kvec(struct rpcrdma_call *call, const void *base,
-			    u32 len)
-{
-	if (!len)
-		return 0;
-	return rpcrdma_map_sge(call, virt_to_page(base), offset_in_page(base),
-			       len);
-}
-
-static int rpcrdma_map_snd_pages(struct rpcrdma_call *call)
-{
-	const struct xdr_buf *snd = call->snd;
-	struct page **page = snd->pages + (snd->page_base >> PAGE_SHIFT);
-	u32 offset = offset_in_page(snd->page_base);
-	u32 left = snd->page_len, len;
-	int rc;
-
-	for (; left; left -= len, offset = 0) {
-		len = min_t(u32, left, PAGE_SIZE - offset);
-		rc = rpcrdma_map_sge(call, *page++, offset, len);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-/*
- * What goes inline is copied behind the header when it has room there, which
- * costs less than mapping it and being told when it may be unmapped.
- */
-static int rpcrdma_copy_body(struct rpcrdma_call *call, bool pages, u32 skip)
-{
-	const struct xdr_buf *snd = call->snd;
-	const struct kvec *tail = &snd->tail[0];
-	u8 *to = call->req->hdr.data + call->enc.len;
-	u32 head_len = snd->head[0].iov_len;
-
-	memcpy(to, snd->head[0].iov_base, head_len);
-	to += head_len;
-	if (pages) {
-		if (read_bytes_from_xdr_buf(snd, head_len, to, snd->page_len))
-			return -EIO;
-		to += snd->page_len;
-		call->rx->stats.pullup_copy_count += snd->page_len;
-	}
-	memcpy(to, tail->iov_base + skip, tail->iov_len - skip);
-	return 0;
-}
-
-static int rpcrdma_map_body(struct rpcrdma_call *call, bool pages, u32 skip)
-{
-	const struct xdr_buf *snd = call->snd;
-	int rc;
-
-	rc = rpcrdma_map_kvec(call, snd->head[0].iov_base,
-			      snd->head[0].iov_len);
-	if (!rc && pages)
-		rc = rpcrdma_map_snd_pages(call);
-	if (!rc)
-		rc = rpcrdma_map_kvec(call, snd->tail[0].iov_base + skip,
-				      snd->tail[0].iov_len - skip);
-	return rc;
-}
-
-/* Builds the SGEs of the Send: its first, the buffer, and what is mapped */
-static int rpcrdma_prepare_send(struct rpcrdma_call *call)
-{
-	struct rpcrdma_req *req = call->req;
-	bool chunk = call->plan.mode == RPCRDMA_CALL_READ_CHUNK;
-	bool pages = !chunk && call->snd->page_len;
-	u32 skip = chunk ? rpcrdma_tail_pad(call->snd) : 0;
-	u32 body = call->snd->head[0].iov_len + call->snd->tail[0].iov_len -
-		   skip + (pages ? call->snd->page_len : 0);
-	u32 len = call->enc.len;
-	int rc = 0;
-
-	if (call->plan.mode == RPCRDMA_CALL_POSITION_ZERO)
-		body = 0;
-	if (WARN_ON_ONCE(len + body > call->rx->inline_send))
-		return -EMSGSIZE;
-	if (body && len + body <= req->hdr.size) {
-		rc = rpcrdma_copy_body(call, pages, skip);
-		len += body;
-	} else if (body) {
-		rc = rpcrdma_map_body(call, pages, skip);
-	}
-	if (rc)
-		return rc;
-
-	rpcrdma_req_fill(req, len);
-	return 0;
-}
-
 static void rpcrdma_build_chain(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 {
 	struct rpcrdma_mr *mr;
 
-	rpcrdma_chain_init(&req->chain, req->send_wr.num_sge > 1 ?
-			   rpcrdma_send_done : NULL);
+	rpcrdma_chain_init(&req->chain, req->mapped ? rpcrdma_send_done : NULL);
 	list_for_each_entry(mr, &req->mrs, list) {
 		mr->xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
 		rpcrdma_chain_append(ep, &req->chain, &mr->reg.wr);
@@ -410,6 +300,20 @@ static u32 rpcrdma_pullup_len(const struct rpcrdma_call *call)
 
 	return call->snd->len + (chunks ? XPRT_RDMA_HDR_ROOM :
 				 rpcrdma_form_len(&call->req->form));
+}
+
+/* Must all of the Call have room in the buffer that it is sent from? */
+static bool rpcrdma_call_is_copied(const struct rpcrdma_call *call)
+{
+	switch (call->plan.mode) {
+	case RPCRDMA_CALL_PULLUP:
+		return true;
+	case RPCRDMA_CALL_INLINE:
+		/* A device that cannot even gather head and tail */
+		return !rpcrdma_page_sges(call->ep);
+	default:
+		return false;
+	}
 }
 
 /* Out of line: the short way shall not pay for what is on the stack here */
@@ -432,7 +336,7 @@ static noinline int rpcrdma_call_prepare(struct rpcrdma_xprt *rx,
 			return rc;
 	}
 	rpcrdma_call_plan_modes(&call);
-	if (call.plan.mode == RPCRDMA_CALL_PULLUP &&
+	if (rpcrdma_call_is_copied(&call) &&
 	    rpcrdma_req_reserve(req, rpcrdma_pullup_len(&call),
 				rpc_task_gfp_mask()))
 		return -ENOBUFS;
@@ -444,23 +348,17 @@ static noinline int rpcrdma_call_prepare(struct rpcrdma_xprt *rx,
 	return rpcrdma_prepare_send(&call);
 }
 
-/*
- * Most Calls: no page data, and inline in both directions. Then the plan is
- * known. rpcrdma_plan_call() offers nothing when the longest Reply and a header
- * without chunks fit inline, whatever else the Reply's shape is; then a Call
- * that fits with such a header goes inline, and without page data as
- * RPCRDMA_CALL_INLINE, whatever else its own shape is. One that is larger than
- * every request's buffer goes the long way, to be mapped.
- */
+/* Pages that are not there yet go the long way, to be filled in */
 static bool rpcrdma_call_is_plain(const struct rpcrdma_xprt *rx,
 				  const struct rpcrdma_req *req)
 {
 	const struct xdr_buf *snd = &req->rqst.rq_snd_buf;
 	const struct xdr_buf *rcv = &req->rqst.rq_rcv_buf;
 
-	return !snd->page_len && !(rcv->flags & XDRBUF_SPARSE_PAGES) &&
-	       rcv->buflen <= rx->plain_reply &&
-	       snd->head[0].iov_len + snd->tail[0].iov_len <= rx->plain_call;
+	return !(rcv->flags & XDRBUF_SPARSE_PAGES) &&
+	       rpcrdma_plan_is_plain(&rx->plain, snd->page_len, rcv->buflen,
+				     snd->head[0].iov_len +
+				     snd->tail[0].iov_len);
 }
 
 /*
@@ -515,7 +413,7 @@ static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 			return 0;
 		}
 	}
-	rpcrdma_unmap_sges(ep, req);
+	rpcrdma_body_unmap(ep, req);
 	if (rc == -EAGAIN)
 		rpcrdma_mrs_return(rx, &req->mrs);
 	else

@@ -93,7 +93,7 @@ static inline int rpcrdma_place_inline(struct rpcrdma_req *req,
 static int rpcrdma_place_msg(struct rpcrdma_req *req,
 			     const struct rpcrdma_hdr *hdr)
 {
-	u64 written = rpcrdma_hdr_written(hdr);
+	u64 written = hdr->write_bytes;
 
 	if (!written)
 		return rpcrdma_place_inline(req, hdr);
@@ -106,7 +106,7 @@ static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 			       const struct rpcrdma_hdr *hdr)
 {
 	const struct xdr_buf *buf = &req->rqst.rq_private_buf;
-	u64 written = rpcrdma_hdr_written(hdr);
+	u64 written = hdr->write_bytes;
 
 	req->rx->stats.total_rdma_reply += hdr->reply_bytes + written;
 	/* Octets behind a data item that is short would stand elsewhere */
@@ -382,7 +382,7 @@ void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	enum rpcrdma_disposition disposition;
 	enum rpcrdma_answer answer;
 
-	disposition = rpcrdma_decode(&recv->hdr, recv->buf.data, recv->len,
+	disposition = rpcrdma_decode(&recv->hdr, rpcrdma_recv_data(recv), recv->len,
 				     &rx->limits);
 	rpcrdma_warn_about(ep, &recv->hdr);
 	answer = rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_REQUESTER,

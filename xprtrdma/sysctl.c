@@ -8,8 +8,8 @@
 #include "xprt_rdma.h"
 
 unsigned int xprt_rdma_slots = XPRT_RDMA_SLOTS_DEF;
-unsigned int xprt_rdma_inline_read = XPRT_RDMA_INLINE_DEF;
-unsigned int xprt_rdma_inline_write = XPRT_RDMA_INLINE_DEF;
+unsigned int xprt_rdma_inline_read = RPCRDMA_INLINE_WANTED;
+unsigned int xprt_rdma_inline_write = RPCRDMA_INLINE_WANTED;
 /* How long a Connect Request may go unanswered, in seconds */
 unsigned int xprt_rdma_connect_timeout = XPRT_RDMA_CONNECT_TIMEOUT;
 /* Version two is an expired draft: nobody speaks it unasked */

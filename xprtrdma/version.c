@@ -50,7 +50,6 @@ static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
 				  struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_properties prop;
-	u32 hdr;
 
 	if (rx->nego.state == RPCRDMA_NEGO_SETTLED)
 		WRITE_ONCE(ep->version, rx->nego.vers);
@@ -58,9 +57,10 @@ static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
 	rpcrdma_nego_thresholds(&rx->nego, &prop, &ep->prop);
 	WRITE_ONCE(rx->inline_send, prop.inline_send);
 	WRITE_ONCE(rx->inline_recv, prop.inline_recv);
-	hdr = rpcrdma_form_len(&rx->form);
-	rx->plain_call = min(prop.inline_send, XPRT_RDMA_SEND_BUF) - hdr;
-	rx->plain_reply = prop.inline_recv - hdr;
+	/* What is larger than every request's buffer is mapped: not plain */
+	rpcrdma_plan_plain(&rx->plain, &rx->form,
+			   min(prop.inline_send, XPRT_RDMA_SEND_BUF),
+			   prop.inline_recv);
 }
 
 /**

@@ -26,7 +26,6 @@
 #define XPRT_RDMA_SLOTS_DEF	128U
 #define XPRT_RDMA_SLOTS_MAX	16384U
 #define XPRT_RDMA_INLINE_MIN	1024U
-#define XPRT_RDMA_INLINE_DEF	4096U
 #define XPRT_RDMA_INLINE_MAX	65536U
 /* In seconds: for a Connect Request */
 #define XPRT_RDMA_CONNECT_TIMEOUT	20U
@@ -145,8 +144,9 @@ enum rpcrdma_wire {
  * @sending: the Send has mapped memory of the Upper Layer's
  * @chain: REG_MRs and Send
  * @send_wr: the Send; of one SGE while nobody sends
- * @sges: its SGEs. The first is @hdr while that is mapped; the others are
- *	mapped for this Send only
+ * @sges: its SGEs. The first is @hdr while that is mapped, and the last may be a part
+ *	of it
+ * @mapped: how many, from the second on, are mapped for this Send only
  * @mrs: MRs the peer may use
  * @inv_chain: LOCAL_INVs
  * @recv: the Reply, while @inv_chain is in progress
@@ -173,6 +173,7 @@ struct rpcrdma_req {
 	struct rpcrdma_chain chain;
 	struct ib_send_wr send_wr;
 	struct ib_sge sges[XPRT_RDMA_SEND_SGES];
+	u32 mapped;
 
 	struct list_head mrs;
 	struct rpcrdma_chain inv_chain;
@@ -238,10 +239,8 @@ struct rpcrdma_xprt_stats {
  * @inline_recv: see @inline_send
  * @nego: version of the protocol (@lock)
  * @form: how the next Call is written, by @nego (@lock)
- * @plain_call: most octets of a Call that is sent from its request's buffer, by
- *	@inline_send and with a header without chunks (@lock)
- * @plain_reply: most octets of a Reply behind such a header, by @inline_recv
- *	(@lock)
+ * @plain: which Calls are sent from their requests' buffers without a plan, by
+ *	@form and the thresholds (@lock)
  * @version_worker: when the first message in a version is not answered
  * @limits: what the decoder takes on the connection
  * @pool: MRs
@@ -267,8 +266,7 @@ struct rpcrdma_xprt {
 	u32 inline_recv;
 	struct rpcrdma_nego nego;
 	struct rpcrdma_form form;
-	u32 plain_call;
-	u32 plain_reply;
+	struct rpcrdma_plain plain;
 	struct delayed_work version_worker;
 	struct rpcrdma_limits limits;
 
@@ -448,6 +446,24 @@ static inline void rpcrdma_req_fill(struct rpcrdma_req *req, u32 len)
 	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
 	req->sges[0].length = len;
 }
+
+/**
+ * struct rpcrdma_body - what of a Call travels in its Send
+ * @snd: the Call
+ * @pages: octets of its page data; 0 when they travel in a chunk
+ * @skip: octets at the beginning of its tail that do not travel
+ */
+struct rpcrdma_body {
+	const struct xdr_buf *snd;
+	u32 pages;
+	u32 skip;
+};
+
+/* body.c */
+u32 rpcrdma_page_sges(const struct rpcrdma_ep *ep);
+int rpcrdma_body_put(struct rpcrdma_ep *ep, struct rpcrdma_req *req, u32 at,
+		     const struct rpcrdma_body *body);
+void rpcrdma_body_unmap(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
 
 /* call.c */
 int xprt_rdma_send_request(struct rpc_rqst *rqst);

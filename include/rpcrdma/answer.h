@@ -70,7 +70,6 @@ rpcrdma_answer_errcode(enum rpcrdma_answer answer)
 }
 
 u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most);
-u64 rpcrdma_hdr_written(const struct rpcrdma_hdr *hdr);
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			  u64 reply_offered);
 

@@ -18,6 +18,8 @@
 
 /* What version two can count on, draft-cel-nfsv4-rpcrdma-version-two-00, 5.1 */
 #define RPCRDMA_INLINE_V2	4096U
+/* What either side asks for unless told otherwise: see Documentation/performance.rst */
+#define RPCRDMA_INLINE_WANTED	5120U
 
 /**
  * struct rpcrdma_cm_private - one side's transport properties

@@ -26,6 +26,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "cm_private.h"
+#include "dmabuf.h"
 #include "plan.h"
 #include "sendq.h"
 #include "wire.h"
@@ -131,24 +132,6 @@ struct rpcrdma_ep_attr {
 };
 
 /**
- * struct rpcrdma_dmabuf - linear memory that the device reads or writes
- * @data: the memory
- * @size: octets
- * @dir: direction
- * @ep: the endpoint it is mapped for, or NULL
- * @addr: its DMA address while mapped
- *
- * Survives endpoints: map it anew for the next one.
- */
-struct rpcrdma_dmabuf {
-	void *data;
-	u32 size;
-	enum dma_data_direction dir;
-	struct rpcrdma_ep *ep;
-	u64 addr;
-};
-
-/**
  * enum rpcrdma_recv_owner - who may touch a Receive buffer
  * @RPCRDMA_RECV_NONE: not made, or not mapped
  * @RPCRDMA_RECV_FREE: in the free list
@@ -167,7 +150,8 @@ enum rpcrdma_recv_owner {
  * @cqe: completion entry
  * @wr: the Receive
  * @sge: its only SGE
- * @buf: the memory, of at least inline_recv octets of the attributes
+ * @block: the memory that it is a part of
+ * @offset: where it begins there
  * @recvq: where it belongs
  * @ep: endpoint of the completion
  * @free: in the free list
@@ -181,7 +165,8 @@ struct rpcrdma_recv {
 	struct ib_cqe cqe;
 	struct ib_recv_wr wr;
 	struct ib_sge sge;
-	struct rpcrdma_dmabuf buf;
+	struct rpcrdma_dmabuf *block;
+	u32 offset;
 	struct rpcrdma_recvq *recvq;
 	struct rpcrdma_ep *ep;
 	struct llist_node free;
@@ -197,6 +182,8 @@ struct rpcrdma_recv {
  * @ep: endpoint it serves
  * @recvs: all buffers
  * @count: how many
+ * @blocks: their memory, several in each
+ * @nr_blocks: how many blocks
  * @free: those not posted and not held by a side
  * @nr_free: how many are in @free
  * @batch: post when so many are free
@@ -210,6 +197,8 @@ struct rpcrdma_recvq {
 	struct rpcrdma_ep *ep;
 	struct rpcrdma_recv *recvs;
 	u32 count;
+	struct rpcrdma_dmabuf *blocks;
+	u32 nr_blocks;
 	struct llist_head free;
 	atomic_t nr_free;
 	u32 batch;
@@ -484,6 +473,19 @@ static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
 	return ep->sendq.depth - ep->sendq.batch;
 }
 
+/**
+ * rpcrdma_recv_data - the octets that were received
+ * @recv: what rpcrdma_ep_ops.received was given
+ *
+ * Context: any.
+ *
+ * Return: the first of them.
+ */
+static inline void *rpcrdma_recv_data(const struct rpcrdma_recv *recv)
+{
+	return recv->block->data + recv->offset;
+}
+
 /* recvq.c */
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
 int rpcrdma_recvq_open(struct rpcrdma_ep *ep);
@@ -493,15 +495,6 @@ void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep);
 void rpcrdma_recv_put(struct rpcrdma_recv *recv);
 
 /* dmabuf.c */
-int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
-			 enum dma_data_direction dir, gfp_t gfp);
-void rpcrdma_dmabuf_free(struct rpcrdma_dmabuf *buf);
-int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf);
-void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf);
-void rpcrdma_dmabuf_sync_for_device(struct rpcrdma_dmabuf *buf, u32 offset,
-				    u32 len);
-void rpcrdma_dmabuf_sync_for_cpu(struct rpcrdma_dmabuf *buf, u32 offset,
-				 u32 len);
 int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
 		     struct page *page, u32 offset, u32 len,
 		     enum dma_data_direction dir);

@@ -80,6 +80,40 @@ struct rpcrdma_call_plan {
 void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		       const struct rpcrdma_call_shape *shape);
 
+/**
+ * struct rpcrdma_plain - which Calls need no plan, on one connection
+ * @call: one more than the most octets of such a Call; 0: there is none
+ * @reply: one more than the most octets of its Reply; 0: there is none
+ */
+struct rpcrdma_plain {
+	u32	call;
+	u32	reply;
+};
+
+void rpcrdma_plan_plain(struct rpcrdma_plain *plain,
+			const struct rpcrdma_form *form, u32 inline_send,
+			u32 inline_recv);
+
+/**
+ * rpcrdma_plan_is_plain - is the plan of a Call known?
+ * @plain: made by rpcrdma_plan_plain()
+ * @pages: octets of the Call's page data
+ * @reply_max: most octets of the Reply
+ * @body: octets of the Call before and after the page data
+ *
+ * Most Calls: no page data, and inline in both directions. For them
+ * rpcrdma_plan_call() says RPCRDMA_CALL_INLINE and offers nothing, whatever
+ * else the shape is.
+ *
+ * Context: Any context.
+ * Return: true if that is the plan; false: ask rpcrdma_plan_call().
+ */
+static inline bool rpcrdma_plan_is_plain(const struct rpcrdma_plain *plain,
+					 u32 pages, u32 reply_max, u64 body)
+{
+	return !pages && reply_max < plain->reply && body < plain->call;
+}
+
 void rpcrdma_longer_segment(struct rpcrdma_segment *best,
 			    const struct rpcrdma_segment *seg);
 u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced);
@@ -221,6 +255,7 @@ struct rpcrdma_queue_sizes {
 	u32	mrs_per_payload;
 };
 
+u32 rpcrdma_plan_recv_block(u32 size, u32 page_size);
 int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 			const struct rpcrdma_queue_want *want,
 			const struct rpcrdma_device_limits *dev);

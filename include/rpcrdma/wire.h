@@ -195,6 +195,7 @@ enum rpcrdma_direction {
  * @writes: where the Write list starts, when the lists are not all empty
  * @write_chunks: chunks in the Write list
  * @write_segs: segments in the Write list
+ * @write_bytes: octets of the first of its chunks
  * @reply: where the Reply chunk's segment count stands; 0 if there is none
  * @reply_segs: its segments
  * @reply_bytes: its octets
@@ -230,6 +231,7 @@ struct rpcrdma_hdr {
 	u32			writes;
 	u32			write_chunks;
 	u32			write_segs;
+	u64			write_bytes;
 	u32			reply;
 	u32			reply_segs;
 	u64			reply_bytes;

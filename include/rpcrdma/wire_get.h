@@ -63,4 +63,10 @@ hdr_direction(const struct rpcrdma_hdr *hdr)
 	return hdr->option ? hdr->direction : hdr_msg_direction(hdr);
 }
 
+/* wire.c, for its test */
+bool hdr_decode_plain(struct rpcrdma_hdr *hdr,
+		      const struct rpcrdma_limits *lim);
+/* wire_view.c, for wire.c */
+enum rpcrdma_disposition hdr_disposition(const struct rpcrdma_hdr *hdr);
+
 #endif /* RPCRDMA_WIRE_GET_H */

@@ -77,6 +77,9 @@ cost_report() {
 
 one_guest_veth
 load_transport
+# So that 4 KiB travel in a chunk
+echo 4096 >/proc/sys/sunrpc/rdma_max_inline_read
+echo 4096 >/proc/sys/sunrpc/rdma_max_inline_write
 NFSD_THREADS=8 server_up
 check "files" rpcops_files 200
 events_on

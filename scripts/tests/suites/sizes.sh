@@ -26,10 +26,12 @@ sizes_direct() {
 }
 
 # Around the inline threshold: every third payload length for which a Call or
-# Reply of some version passes 4096 octets.
+# Reply of some version passes it.
 sizes_threshold() {
-	local n
-	for n in $(seq 3830 3 4098); do
+	local n limit
+	limit=$(cat /proc/sys/sunrpc/rdma_max_inline_read)
+	[ "$limit" = "$(cat /proc/sys/sunrpc/rdma_max_inline_write)" ]
+	for n in $(seq $((limit - 266)) 3 $((limit + 2))); do
 		iocheck write -l "$n" -b 8k -s "$n" -d -m 1 -t $MNT/threshold
 		iocheck verify -l "$n" -b 8k -s "$n" -d -m 7 $MNT/threshold
 	done
@@ -101,4 +103,36 @@ suite_sizes() {
 	for v in ${SIZE_VERSIONS:-3 4.2}; do
 		sizes_one_version "$v"
 	done
+}
+
+# READs of several pages that go inline: the server's device gathers the pages in
+# place. Head, fourteen pages and the header are as many SGEs as a Send has; what
+# has more is copied.
+sizes_inline() {
+	local n o before
+	for n in 4097 8192 20481 53249 57343 57344 57345 61441; do
+		for o in 0 3 4093; do
+			iocheck write -o "$o" -l "$n" -b 64k -s "$n" -d -t $MNT/inline
+			before=$(connection_sum reg_mrs)
+			iocheck verify -o "$o" -l "$n" -b 64k -s "$n" -d $MNT/inline
+			echo "$n octets at $o, REG_MRs: $before, then $(connection_sum reg_mrs)"
+			[ "$(connection_sum reg_mrs)" = "$before" ]
+		done
+	done
+}
+
+suite_sizes_inline() {
+	local v before
+	echo 65536 >/proc/sys/sunrpc/rdma_max_inline_read
+	on_server "echo 65536 >/proc/sys/sunrpc/svc_rdma/max_req_size" >/dev/null
+	for v in 3 4.2; do
+		check "mount inline vers=$v" mount_nfs "vers=$v"
+		mountpoint -q $MNT || continue
+		before=$(connects)
+		check "READs of many pages go inline vers=$v" sizes_inline
+		check "one connection did vers=$v" [ "$(connects)" = "$before" ]
+		check "umount inline vers=$v" umount_nfs
+	done
+	on_server "echo 5120 >/proc/sys/sunrpc/svc_rdma/max_req_size" >/dev/null
+	echo 5120 >/proc/sys/sunrpc/rdma_max_inline_read
 }

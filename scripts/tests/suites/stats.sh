@@ -20,7 +20,7 @@ stats_sysctls() {
 		echo "$f=$(cat /proc/sys/sunrpc/$f)"
 	done
 	[ "$(cat /proc/sys/sunrpc/rdma_slot_table_entries)" = 128 ]
-	[ "$(cat /proc/sys/sunrpc/rdma_max_inline_read)" = 4096 ]
+	[ "$(cat /proc/sys/sunrpc/rdma_max_inline_read)" = 5120 ]
 	[ "$(cat /proc/sys/sunrpc/rdma_memreg_strategy)" = 5 ]
 	fails stats_set sunrpc/rdma_max_inline_read 100000
 	fails stats_set sunrpc/rdma_slot_table_entries 3
@@ -31,7 +31,7 @@ stats_sysctls() {
 }
 
 stats_client_line() {
-	grep -E 'side=client state=live .*peer=10.0.0.1:20049 device=rxe0 .*inline_send=4096 inline_recv=4096 remote_inv=yes' \
+	grep -E 'side=client state=live .*peer=10.0.0.1:20049 device=rxe0 .*inline_send=5120 inline_recv=5120 remote_inv=yes' \
 		/proc/net/rpcrdma/connections
 }
 stats_server_lines() {

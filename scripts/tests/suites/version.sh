@@ -8,6 +8,21 @@
 
 VERSION=/proc/sys/sunrpc/rdma_max_version
 
+version_inline_sizes() {
+	echo "$1" >/proc/sys/sunrpc/rdma_max_inline_read
+	echo "$1" >/proc/sys/sunrpc/rdma_max_inline_write
+}
+
+# V2_INLINE: inline thresholds meanwhile
+version_two() {
+	echo 2 >$VERSION
+	version_inline_sizes "${V2_INLINE:-5120}"
+}
+version_one() {
+	echo 1 >$VERSION
+	version_inline_sizes 5120
+}
+
 # client_field KEY, server_field KEY: of live connections; not the first keys
 side_field() {
 	sed -n "s/.*side=$1 state=live.* $2=\([^ ]*\).*/\1/p" /proc/net/rpcrdma/connections | sort -u | tr '\n' ' ' | sed 's/ $//'
@@ -59,7 +74,7 @@ suite_v2() {
 	check "mount unasked" version_mount vers=3
 	check "version one unasked" version_is 1 no
 	check "umount unasked" umount_nfs
-	echo 2 >$VERSION
+	version_two
 	for v in ${V2_MATRIX:-3 4.0 4.1 4.2}; do
 		check "mount v2 vers=$v" version_mount "vers=$v"
 		mountpoint -q $MNT || continue
@@ -69,21 +84,18 @@ suite_v2() {
 		check "verified I/O v2 vers=$v" version_io 4
 		check "umount v2 vers=$v" umount_nfs
 	done
-	echo 1 >$VERSION
+	version_one
 }
 
 # Small thresholds bind version one; version two has 4096 octets all the same
 suite_v2_thresholds() {
-	echo 2 >$VERSION
-	echo 1024 >/proc/sys/sunrpc/rdma_max_inline_read
-	echo 1024 >/proc/sys/sunrpc/rdma_max_inline_write
+	version_two
+	version_inline_sizes 1024
 	check "mount v2 thresholds" version_mount vers=3
 	check "version two thresholds" version_is 2 yes
 	check "small READs go inline" version_inline
 	check "umount v2 thresholds" umount_nfs
-	echo 4096 >/proc/sys/sunrpc/rdma_max_inline_read
-	echo 4096 >/proc/sys/sunrpc/rdma_max_inline_write
-	echo 1 >$VERSION
+	version_one
 }
 
 # READs of 2048 octets: no chunk, so that no memory is registered for them
@@ -98,9 +110,9 @@ version_inline() {
 }
 
 suite_v2_callback() {
-	echo 2 >$VERSION
+	version_two
 	suite_callback
-	echo 1 >$VERSION
+	version_one
 }
 
 # The connection is given up and made anew
@@ -115,7 +127,7 @@ version_reconnect() {
 # A server of version one refuses once, on the first connection of a transport,
 # whatever its module. Version one goes on there, and is remembered for a time.
 version_refused() {
-	echo 2 >$VERSION
+	version_two
 	check "mount refused $1" version_mount vers=3
 	check "version one after the refusal $1" version_is 1 no
 	check "the server is remembered $1" client_is v1_server yes
@@ -130,7 +142,7 @@ version_refused() {
 	check "version one once more $1" version_is 1 no
 	echo 600 >/proc/sys/sunrpc/rdma_version_memory
 	check "umount refused $1" umount_nfs
-	echo 1 >$VERSION
+	version_one
 }
 
 # For the host, which counts two refusals: of the first connection and the third
@@ -167,7 +179,7 @@ version_read_slow() { [ "$(cat $MNT/big | wc -c)" = 1048576 ]; }
 suite_v2_silent() {
 	on_server abandon_disk >/dev/null
 	on_server "dd if=/dev/urandom of=$SLOW/big bs=64k count=16 && chmod 666 $SLOW/big" >/dev/null
-	echo 2 >$VERSION
+	version_two
 	echo 2 >/proc/sys/sunrpc/rdma_version_timeout
 	check "mount silent" version_mount_slow
 	check "content before the silence" version_read_slow
@@ -175,13 +187,13 @@ suite_v2_silent() {
 	check "silence is version one" version_silence
 	check "umount silent" umount_nfs
 	echo 10 >/proc/sys/sunrpc/rdma_version_timeout
-	echo 1 >$VERSION
+	version_one
 	on_server abandon_undisk >/dev/null
 }
 
 # The sizes of data, as in version one
 suite_v2_sizes() {
-	echo 2 >$VERSION
+	version_two
 	suite_sizes
-	echo 1 >$VERSION
+	version_one
 }
