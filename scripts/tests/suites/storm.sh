@@ -65,36 +65,13 @@ storm_loads() {
 
 # ---- the events, each with numbers of its own ------------------------------------------
 
-# One try, by a shell that runs already: the debug kernel takes long to start a program
-storm_cut_once() {
-	local tries pid
-	rm -f /run/storm.cut
-	( echo $SERVER >"$1" && : >/run/storm.cut ) &
-	pid=$!
-	for ((tries = 0; tries < 10; tries++)); do
-		[ ! -e /run/storm.cut ] || break
-		sleep 0.2
-	done
-	kill -KILL $pid 2>/dev/null
-	wait $pid 2>/dev/null
-	[ -e /run/storm.cut ]
-}
-
-# Who writes there waits for sunrpc's lock on the transport, and is not woken when it
-# is free (Documentation/testing.rst). So the load pauses, and he who waits is killed.
+# The load pauses: without, it may take long until the transport is idle (cut_dstaddr)
 storm_cut() {
-	local f end done=
+	local rc=0
 	touch /run/storm.pause
-	for f in /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/dstaddr; do
-		done=
-		end=$((SECONDS + 120))
-		until [ -n "$done" ] || [ $SECONDS -ge $end ]; do
-			! storm_cut_once "$f" || done=y
-		done
-		[ -n "$done" ] || echo "not cut: $f: $(cat "${f%/*}/xprt_state")"
-	done
+	cut_by_sysfs || rc=1
 	rm /run/storm.pause
-	[ -n "$done" ]
+	return $rc
 }
 
 # Neither hears the other, for up to 24 s: too short for anyone to notice, or not
