@@ -7,7 +7,8 @@
 
 connects() { awk '/xprt:.*rdma/ { s += $5 } END { print s + 0 }' /proc/self/mountstats; }
 # Of either module: what the device says
-live_connections() { rdma resource show qp | grep 'type RC' | grep -c 'state RTS' || :; }
+live_qps() { rdma resource show qp | grep 'type RC' | grep 'state RTS' | sed 's/.*lqpn \([0-9]*\) .*/\1/'; }
+live_connections() { live_qps | wc -l; }
 replies() { awk '/xprt:.*rdma/ { s += $9 } END { print s + 0 }' /proc/self/mountstats; }
 reconnected() { [ "$(connects)" -gt "$1" ]; }
 
@@ -24,7 +25,7 @@ wire_up() { nft delete table inet cut; }
 cut_try() {
 	local tries pid
 	rm -f /run/cut.done
-	(echo $SERVER >"$1" && : >/run/cut.done) &
+	(echo "$SERVER" >"$1" && : >/run/cut.done) &
 	pid=$!
 	for ((tries = 0; tries < 10; tries++)); do
 		[ ! -e /run/cut.done ] || break
