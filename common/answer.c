@@ -89,7 +89,7 @@ answer_of_requester(const struct rpcrdma_hdr *hdr,
 }
 
 /**
- * rpcrdma_answer - what a side does with a message that it received
+ * rpcrdma_answer_any - what rpcrdma_answer() does, the long way
  * @hdr: header as rpcrdma_decode() left it, whatever that returned
  * @disposition: what that returned
  * @role: who received the message
@@ -110,9 +110,9 @@ answer_of_requester(const struct rpcrdma_hdr *hdr,
  * Context: Any context.
  * Return: what to do.
  */
-enum rpcrdma_answer rpcrdma_answer(const struct rpcrdma_hdr *hdr,
-				   enum rpcrdma_disposition disposition,
-				   enum rpcrdma_role role, bool invalidated)
+enum rpcrdma_answer rpcrdma_answer_any(const struct rpcrdma_hdr *hdr,
+				       enum rpcrdma_disposition disposition,
+				       enum rpcrdma_role role, bool invalidated)
 {
 	if (role == RPCRDMA_REQUESTER)
 		return answer_of_requester(hdr, disposition, invalidated);

@@ -125,19 +125,3 @@ void rpcrdma_cm_private_combine(struct rpcrdma_properties *prop,
 				clamp_size(peer->send_size));
 	prop->remote_inv = local->remote_inv && peer->remote_inv;
 }
-
-/**
- * rpcrdma_threshold - an inline threshold in a version of the protocol
- * @agreed: what the private data say: of struct rpcrdma_properties
- * @vers: version of the protocol
- *
- * Version two can count on 4096 octets each way (draft-cel-nfsv4-rpcrdma-
- * version-two-00, section 5.1), and on more where the private data say more.
- *
- * Context: Any context.
- * Return: octets.
- */
-u32 rpcrdma_threshold(u32 agreed, u32 vers)
-{
-	return vers < RPCRDMA_V2 ? agreed : max(agreed, RPCRDMA_INLINE_V2);
-}

@@ -457,11 +457,15 @@ static __always_inline bool plain_message(struct rpcrdma_hdr *hdr,
 {
 	u32 body = at + RPCRDMA_NO_CHUNKS_LEN, len = hdr->len - body;
 	const u8 *p = hdr->buf + at;
+	u32 type;
 
 	if (get_u32(p) | get_u32(p + 4) | get_u32(p + 8))
 		return false;
 	if (len > lim->max_message || get_u32(hdr->buf + body) != hdr->xid)
 		return false;
+	type = get_u32(hdr->buf + body + AT_RPC_TYPE);
+	if (likely(type <= RPC_TYPE_REPLY))
+		hdr->plain = RPCRDMA_PLAIN_CALL + type;
 	hdr->reads = at;
 	hdr->body = body;
 	hdr->body_len = len;

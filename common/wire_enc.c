@@ -35,21 +35,6 @@ static void put_fixed(u8 *p, u32 xid, u32 vers, u32 credits, u32 proc)
 }
 
 /**
- * rpcrdma_enc_init - begin to write a Transport Header
- * @enc: cursor; borrows @buf
- * @buf: where to
- * @max: octets of room at @buf
- *
- * Context: Any context.
- */
-void rpcrdma_enc_init(struct rpcrdma_enc *enc, void *buf, u32 max)
-{
-	memset(enc, 0, sizeof(*enc));
-	enc->buf = buf;
-	enc->max = max;
-}
-
-/**
  * rpcrdma_enc_fixed - write the four words every header begins with
  * @enc: cursor
  * @xid: of the RPC, host order
@@ -250,17 +235,6 @@ void rpcrdma_enc_write_chunk(struct rpcrdma_enc *enc, u32 segs)
 void rpcrdma_enc_reply_chunk(struct rpcrdma_enc *enc, u32 segs)
 {
 	rpcrdma_enc_write_chunk(enc, segs);
-}
-
-/**
- * rpcrdma_enc_list_end - end the Read or Write list, or say "no Reply chunk"
- * @enc: cursor
- *
- * RFC 8166, section 4.3. Context: Any context.
- */
-void rpcrdma_enc_list_end(struct rpcrdma_enc *enc)
-{
-	enc_u32(enc, 0);
 }
 
 /**

@@ -15,6 +15,18 @@ static void answer_case_desc(const struct answer_case *c, char *desc)
 KUNIT_ARRAY_PARAM(answer, answer_cases, answer_case_desc);
 KUNIT_ARRAY_PARAM(answer_v2, answer_v2_cases, answer_case_desc);
 
+/* What needs no closer look */
+static bool plain_for(const struct rpcrdma_hdr *hdr, enum rpcrdma_role role)
+{
+	enum rpcrdma_direction wanted = role == RPCRDMA_REQUESTER ?
+					RPCRDMA_DIR_REPLY : RPCRDMA_DIR_CALL;
+
+	return !hdr->fault && hdr->proc == RPCRDMA_MSG &&
+	       !rpcrdma_hdr_has_chunks(hdr) &&
+	       (hdr->vers == RPCRDMA_V1 || hdr->option) &&
+	       rpcrdma_hdr_direction(hdr) == wanted;
+}
+
 static void expect_answer(struct kunit *test, const struct answer_case *c,
 			  enum rpcrdma_role role,
 			  const struct rpcrdma_limits *lim)
@@ -29,6 +41,11 @@ static void expect_answer(struct kunit *test, const struct answer_case *c,
 	KUNIT_EXPECT_EQ(test, disposition == RPCRDMA_ACCEPT, !hdr.fault);
 	KUNIT_EXPECT_EQ(test, rpcrdma_answer(&hdr, disposition, role,
 					     c->invalidated),
+			c->at[role].answer);
+	KUNIT_EXPECT_EQ(test, rpcrdma_is_plain_for(&hdr, role),
+			plain_for(&hdr, role));
+	KUNIT_EXPECT_EQ(test, rpcrdma_answer_any(&hdr, disposition, role,
+						 c->invalidated),
 			c->at[role].answer);
 }
 

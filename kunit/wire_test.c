@@ -81,6 +81,20 @@ static void expect_proc(struct kunit *test, const struct decode_case *c,
 	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_direction(hdr), c->view.direction);
 }
 
+/* Whether the message is @plain, and of a direction, is told in one word */
+static void expect_plain(struct kunit *test, const struct rpcrdma_hdr *hdr,
+			 bool plain)
+{
+	enum rpcrdma_direction direction = rpcrdma_hdr_direction(hdr);
+	enum rpcrdma_plain_msg want = RPCRDMA_PLAIN_NONE;
+
+	if (plain && direction == RPCRDMA_DIR_CALL)
+		want = RPCRDMA_PLAIN_CALL;
+	if (plain && direction == RPCRDMA_DIR_REPLY)
+		want = RPCRDMA_PLAIN_REPLY;
+	KUNIT_EXPECT_EQ(test, hdr->plain, want);
+}
+
 /* And what the short way does: it takes what it is for, and nothing else */
 static enum rpcrdma_disposition decode(struct kunit *test,
 				       struct rpcrdma_hdr *hdr, const u8 *buf,
@@ -99,6 +113,7 @@ static enum rpcrdma_disposition decode(struct kunit *test,
 	if (plain)
 		KUNIT_EXPECT_EQ(test, view.reads,
 				view.body - RPCRDMA_NO_CHUNKS_LEN);
+	expect_plain(test, hdr, plain);
 	return disposition;
 }
 

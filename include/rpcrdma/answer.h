@@ -50,9 +50,48 @@ enum rpcrdma_answer {
 	__RPCRDMA_ANSWERS
 };
 
-enum rpcrdma_answer rpcrdma_answer(const struct rpcrdma_hdr *hdr,
-				   enum rpcrdma_disposition disposition,
-				   enum rpcrdma_role role, bool invalidated);
+enum rpcrdma_answer rpcrdma_answer_any(const struct rpcrdma_hdr *hdr,
+				       enum rpcrdma_disposition disposition,
+				       enum rpcrdma_role role,
+				       bool invalidated);
+
+/**
+ * rpcrdma_is_plain_for - is a message of the kind that a side gets most of?
+ * @hdr: header as rpcrdma_decode() left it
+ * @role: who received the message
+ *
+ * Context: Any context.
+ * Return: a plain Call to a Responder, a plain Reply to a Requester.
+ */
+static inline bool rpcrdma_is_plain_for(const struct rpcrdma_hdr *hdr,
+					enum rpcrdma_role role)
+{
+	return hdr->plain == (role == RPCRDMA_REQUESTER ? RPCRDMA_PLAIN_REPLY :
+							  RPCRDMA_PLAIN_CALL);
+}
+
+/**
+ * rpcrdma_answer - what a side does with a message that it received
+ * @hdr: header as rpcrdma_decode() left it, whatever that returned
+ * @disposition: what that returned
+ * @role: who received the message
+ * @invalidated: it came by Send With Invalidate
+ *
+ * For what is not plain see rpcrdma_answer_any(), which says the same of what is.
+ *
+ * Context: Any context.
+ * Return: what to do.
+ */
+static inline enum rpcrdma_answer
+rpcrdma_answer(const struct rpcrdma_hdr *hdr,
+	       enum rpcrdma_disposition disposition, enum rpcrdma_role role,
+	       bool invalidated)
+{
+	if (likely(rpcrdma_is_plain_for(hdr, role)))
+		return role == RPCRDMA_REQUESTER ? RPCRDMA_DO_REPLY :
+						   RPCRDMA_DO_CALL;
+	return rpcrdma_answer_any(hdr, disposition, role, invalidated);
+}
 
 /**
  * rpcrdma_answer_errcode - rdma_err of an answer

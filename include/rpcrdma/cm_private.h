@@ -51,9 +51,24 @@ u32 rpcrdma_cm_private_encode(void *buf, u32 size,
 			      const struct rpcrdma_cm_private *local);
 void rpcrdma_cm_private_decode(struct rpcrdma_cm_private *peer,
 			       const void *buf, u32 len);
-u32 rpcrdma_threshold(u32 agreed, u32 vers);
 void rpcrdma_cm_private_combine(struct rpcrdma_properties *prop,
 				const struct rpcrdma_cm_private *local,
 				const struct rpcrdma_cm_private *peer);
+
+/**
+ * rpcrdma_threshold - an inline threshold in a version of the protocol
+ * @agreed: what the private data say: of struct rpcrdma_properties
+ * @vers: version of the protocol
+ *
+ * Version two can count on 4096 octets each way (draft-cel-nfsv4-rpcrdma-
+ * version-two-00, section 5.1), and on more where the private data say more.
+ *
+ * Context: Any context.
+ * Return: octets.
+ */
+static inline u32 rpcrdma_threshold(u32 agreed, u32 vers)
+{
+	return vers < RPCRDMA_V2 ? agreed : max_t(u32, agreed, RPCRDMA_INLINE_V2);
+}
 
 #endif /* RPCRDMA_CM_PRIVATE_H */

@@ -171,6 +171,18 @@ enum rpcrdma_direction {
 };
 
 /**
+ * enum rpcrdma_plain_msg - is there more to a message than most have?
+ * @RPCRDMA_PLAIN_NONE: a chunk, a fault, or no RPC message whose direction is known
+ * @RPCRDMA_PLAIN_CALL: an RPC Call, all of it inline
+ * @RPCRDMA_PLAIN_REPLY: an RPC Reply, all of it inline
+ */
+enum rpcrdma_plain_msg {
+	RPCRDMA_PLAIN_NONE,
+	RPCRDMA_PLAIN_CALL,
+	RPCRDMA_PLAIN_REPLY,
+};
+
+/**
  * struct rpcrdma_hdr - a checked view of one received Transport Header
  * @buf: the received octets, which the view borrows
  * @len: how many
@@ -182,6 +194,8 @@ enum rpcrdma_direction {
  * @direction: rdma_direction, if @option
  * @inv_handle: rdma_inv_handle, if @option; 0 for none
  * @fault: why it was not accepted
+ * @plain: RDMA_MSG without chunk or fault: spares a look at each of them. Version two
+ *	by the option alone
  * @errcode: of an RDMA_ERROR message, else 0
  * @err_vers_low: of ERR_VERS
  * @err_vers_high: of ERR_VERS
@@ -218,6 +232,7 @@ struct rpcrdma_hdr {
 	enum rpcrdma_direction	direction;
 	u32			inv_handle;
 	enum rpcrdma_fault	fault;
+	enum rpcrdma_plain_msg	plain;
 	u32			errcode;
 	u32			err_vers_low;
 	u32			err_vers_high;
@@ -375,7 +390,23 @@ struct rpcrdma_enc {
 	bool	overflow;
 };
 
-void rpcrdma_enc_init(struct rpcrdma_enc *enc, void *buf, u32 max);
+/**
+ * rpcrdma_enc_init - begin to write a Transport Header
+ * @enc: cursor; borrows @buf
+ * @buf: where to
+ * @max: octets of room at @buf
+ *
+ * Context: Any context.
+ */
+static inline void rpcrdma_enc_init(struct rpcrdma_enc *enc, void *buf, u32 max)
+{
+	enc->buf = buf;
+	enc->max = max;
+	enc->len = 0;
+	enc->option = 0;
+	enc->overflow = false;
+}
+
 void rpcrdma_enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 		       enum rpcrdma_proc proc);
 void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
@@ -390,7 +421,6 @@ void rpcrdma_enc_write_chunk(struct rpcrdma_enc *enc, u32 segs);
 void rpcrdma_enc_reply_chunk(struct rpcrdma_enc *enc, u32 segs);
 void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 			 const struct rpcrdma_segment *seg);
-void rpcrdma_enc_list_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_no_chunks(struct rpcrdma_enc *enc);
 void rpcrdma_enc_err_vers(struct rpcrdma_enc *enc, u32 xid, u32 vers,
 			  u32 credits, u32 low, u32 high);
@@ -398,6 +428,22 @@ void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 		       enum rpcrdma_errcode errcode);
 void rpcrdma_enc_chunk_result(struct rpcrdma_enc *enc,
 			      const struct rpcrdma_chunk *chunk, u64 written);
+
+/**
+ * rpcrdma_enc_list_end - end the Read or Write list, or say "no Reply chunk"
+ * @enc: cursor
+ *
+ * RFC 8166, section 4.3. Context: Any context.
+ */
+static inline void rpcrdma_enc_list_end(struct rpcrdma_enc *enc)
+{
+	if (enc->overflow || enc->max - enc->len < RPCRDMA_WORD) {
+		enc->overflow = true;
+		return;
+	}
+	memset(enc->buf + enc->len, 0, RPCRDMA_WORD);
+	enc->len += RPCRDMA_WORD;
+}
 
 /*
  * Order of the calls for a header with chunk lists:
