@@ -121,6 +121,7 @@ static void rpcrdma_recv_init(struct rpcrdma_recvq *rq,
 	recv->cqe.done = rpcrdma_recv_wc;
 	recv->block = block;
 	recv->offset = offset;
+	recv->data = block->data + offset;
 	rpcrdma_dmabuf_sge(block, &recv->sge, offset, size);
 	recv->wr.wr_cqe = &recv->cqe;
 	recv->wr.sg_list = &recv->sge;

@@ -7,7 +7,9 @@
  * ends, @completed is how far completions are known to have come. A Send Queue
  * completes in order, so one signalled WR speaks for all before it. At most
  * @batch slots at the end of the stream are not covered by a signalled WR;
- * a chain of depth - batch slots therefore always gets its turn.
+ * a chain of depth - batch slots therefore always gets its turn. It speaks to
+ * the owners of lazy chains before it as well: a completion for each Send would
+ * cost more than all else that is done for it here.
  *
  * A chain that finds no room waits in a list and is posted, in order, by the
  * completion that makes room. Nobody sleeps for it. When the connection goes
@@ -20,7 +22,7 @@
 static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc);
 
 /* For the counters: what a WR is, by its opcode */
-static const u8 rpcrdma_wr_kinds[] = {
+static const u8 rpcrdma_wr_kinds[U8_MAX + 1] = {
 	[IB_WR_SEND]			= RPCRDMA_WR_SEND,
 	[IB_WR_SEND_WITH_INV]		= RPCRDMA_WR_SEND_INV,
 	[IB_WR_RDMA_READ]		= RPCRDMA_WR_READ,
@@ -33,9 +35,10 @@ static const u8 rpcrdma_wr_kinds[] = {
 static void rpcrdma_count_wrs(struct rpcrdma_ep_counters *count,
 			      const struct ib_send_wr *wr)
 {
-	for (; wr; wr = wr->next)
-		if (wr->opcode < ARRAY_SIZE(rpcrdma_wr_kinds))
-			count->wrs[rpcrdma_wr_kinds[wr->opcode]]++;
+	do {
+		count->wrs[rpcrdma_wr_kinds[(u8)wr->opcode]]++;
+		wr = wr->next;
+	} while (wr);
 }
 
 /* A WR that ends a batch nobody waits for gets a completion of the queue's own */
@@ -60,12 +63,14 @@ static noinline bool rpcrdma_marker_take(struct rpcrdma_sendq *sq,
 	return false;
 }
 
-static void rpcrdma_chain_signal(struct rpcrdma_sendq *sq,
-				 struct rpcrdma_chain *chain)
+/* @quiet: whoever wants to know learns it from a later completion */
+static __always_inline void rpcrdma_chain_signal(struct rpcrdma_sendq *sq,
+						 struct rpcrdma_chain *chain,
+						 bool quiet)
 {
 	struct ib_send_wr *last = chain->last;
 
-	if (chain->done) {
+	if (!quiet) {
 		last->wr_cqe = &chain->cqe;
 		last->send_flags |= IB_SEND_SIGNALED;
 		sq->unsignalled = 0;
@@ -75,6 +80,29 @@ static void rpcrdma_chain_signal(struct rpcrdma_sendq *sq,
 	sq->unsignalled += chain->slots;
 	if (sq->unsignalled >= sq->batch && rpcrdma_marker_take(sq, chain))
 		sq->unsignalled = 0;
+}
+
+static void rpcrdma_lazy_add(struct rpcrdma_sendq *sq,
+			     struct rpcrdma_chain *chain)
+{
+	chain->next = NULL;
+	*sq->lazy_end = chain;
+	sq->lazy_end = &chain->next;
+}
+
+/* Return: those that are complete with the first of them, linked */
+static struct rpcrdma_chain *rpcrdma_lazy_take(struct rpcrdma_sendq *sq)
+{
+	struct rpcrdma_chain **end = &sq->lazy, *first = sq->lazy;
+
+	do {
+		end = &(*end)->next;
+	} while (*end && (*end)->seq <= sq->completed);
+	sq->lazy = *end;
+	if (!sq->lazy)
+		sq->lazy_end = &sq->lazy;
+	*end = NULL;
+	return first;
 }
 
 /*
@@ -93,24 +121,33 @@ static noinline void rpcrdma_chain_break(struct rpcrdma_ep *ep,
 }
 
 /* Called with sq->lock: the order of posts is the order of @seq */
-static void rpcrdma_chain_post(struct rpcrdma_ep *ep,
-			       struct rpcrdma_chain *chain)
+static __always_inline void rpcrdma_chain_post(struct rpcrdma_ep *ep,
+					       struct rpcrdma_chain *chain)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
+	const struct ib_send_wr **bad_wr = &sq->bad_wr;
+	bool quiet = !chain->done;
 	int rc;
 
 	sq->posted += chain->slots;
 	RPCRDMA_INVARIANT(3, sq->posted - sq->completed <= sq->depth);
 	chain->seq = sq->posted;
 	chain->busy = chain->done;
-	rpcrdma_chain_signal(sq, chain);
+	if (chain->lazy && sq->unsignalled < RPCRDMA_SEND_LAZY)
+		quiet = true;
+	rpcrdma_chain_signal(sq, chain, quiet);
 	rpcrdma_count_wrs(&ep->count, chain->first);
 	ep->count.doorbells++;
 	trace_rpcrdma_post(ep, chain);
 
-	rc = ib_post_send(ep->qp, chain->first, &sq->bad_wr);
+	/* Else ib_post_send() makes room on the stack, and guards it */
+	if (!bad_wr)
+		__builtin_unreachable();
+	rc = ib_post_send(ep->qp, chain->first, bad_wr);
 	if (unlikely(rc))
 		rpcrdma_chain_break(ep, chain, rc);
+	else if (quiet && chain->done)
+		rpcrdma_lazy_add(sq, chain);
 }
 
 static bool rpcrdma_sendq_has_room(const struct rpcrdma_sendq *sq, u32 slots)
@@ -134,15 +171,24 @@ static noinline void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
 	}
 }
 
-/* Called with sq->lock */
-static void rpcrdma_sendq_complete(struct rpcrdma_ep *ep, u64 seq)
+/*
+ * Called with sq->lock.
+ *
+ * Return: lazy chains that are complete as well, linked, to be given back.
+ */
+static struct rpcrdma_chain *rpcrdma_sendq_complete(struct rpcrdma_ep *ep,
+						    u64 seq)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
+	struct rpcrdma_chain *lazy = NULL;
 
 	if (seq > sq->completed)
 		sq->completed = seq;
+	if (sq->lazy && sq->lazy->seq <= sq->completed)
+		lazy = rpcrdma_lazy_take(sq);
 	if (unlikely(!list_empty(&sq->waiting)))
 		rpcrdma_sendq_serve(ep);
+	return lazy;
 }
 
 /* The chain may be gone on return */
@@ -153,6 +199,17 @@ static void rpcrdma_chain_give_back(struct rpcrdma_chain *chain,
 	chain->busy = false;
 	if (chain->done)
 		chain->done(chain, status);
+}
+
+static void rpcrdma_lazy_give_back(struct rpcrdma_chain *chain,
+				   enum ib_wc_status status)
+{
+	struct rpcrdma_chain *next;
+
+	for (; chain; chain = next) {
+		next = chain->next;
+		rpcrdma_chain_give_back(chain, status);
+	}
 }
 
 /**
@@ -166,13 +223,15 @@ void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_chain *chain =
 		container_of(wc->wr_cqe, struct rpcrdma_chain, cqe);
+	struct rpcrdma_chain *lazy;
 	struct rpcrdma_ep *ep = chain->ep;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
 	spin_lock_bh(&ep->sendq.lock);
-	rpcrdma_sendq_complete(ep, chain->seq);
+	lazy = rpcrdma_sendq_complete(ep, chain->seq);
 	spin_unlock_bh(&ep->sendq.lock);
+	rpcrdma_lazy_give_back(lazy, wc->status);
 	rpcrdma_chain_give_back(chain, wc->status);
 }
 
@@ -181,13 +240,15 @@ static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_send_marker *marker =
 		container_of(wc->wr_cqe, struct rpcrdma_send_marker, cqe);
 	struct rpcrdma_ep *ep = wc->qp->qp_context;
+	struct rpcrdma_chain *lazy;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
 	spin_lock_bh(&ep->sendq.lock);
 	marker->busy = false;
-	rpcrdma_sendq_complete(ep, marker->seq);
+	lazy = rpcrdma_sendq_complete(ep, marker->seq);
 	spin_unlock_bh(&ep->sendq.lock);
+	rpcrdma_lazy_give_back(lazy, wc->status);
 }
 
 /**
@@ -204,6 +265,7 @@ void rpcrdma_sendq_init(struct rpcrdma_ep *ep)
 	spin_lock_init(&sq->lock);
 	INIT_LIST_HEAD(&sq->waiting);
 	INIT_LIST_HEAD(&sq->broken);
+	sq->lazy_end = &sq->lazy;
 	/* One slot is the drain's */
 	sq->depth = ep->sizes.sq_depth ? ep->sizes.sq_depth - 1 : 0;
 	sq->batch = max_t(u32, sq->depth / 4, 1);
@@ -249,14 +311,18 @@ void rpcrdma_sendq_shut(struct rpcrdma_ep *ep)
 void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
-	struct rpcrdma_chain *chain, *next;
+	struct rpcrdma_chain *chain, *next, *lazy;
 	LIST_HEAD(sweep);
 
 	spin_lock_bh(&sq->lock);
+	lazy = sq->lazy;
+	sq->lazy = NULL;
+	sq->lazy_end = &sq->lazy;
 	list_splice_init(&sq->broken, &sweep);
 	list_splice_tail_init(&sq->waiting, &sweep);
 	spin_unlock_bh(&sq->lock);
 
+	rpcrdma_lazy_give_back(lazy, IB_WC_WR_FLUSH_ERR);
 	list_for_each_entry_safe(chain, next, &sweep, list) {
 		list_del_init(&chain->list);
 		rpcrdma_chain_give_back(chain, IB_WC_WR_FLUSH_ERR);
@@ -297,12 +363,17 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 }
 
 /* Called with sq->lock */
-static noinline void rpcrdma_chain_wait(struct rpcrdma_ep *ep,
-					struct rpcrdma_chain *chain)
+static noinline int rpcrdma_chain_wait(struct rpcrdma_ep *ep,
+				       struct rpcrdma_chain *chain)
 {
+	if (chain->slots > rpcrdma_sendq_max_chain(ep))
+		return -EMSGSIZE;
 	ep->count.sendq_waits++;
+	if (ep->ops->queued)
+		ep->ops->queued(ep);
 	chain->busy = true;
 	list_add_tail(&chain->list, &ep->sendq.waiting);
+	return 0;
 }
 
 /**
@@ -315,15 +386,14 @@ static noinline void rpcrdma_chain_wait(struct rpcrdma_ep *ep,
  * error it was never posted and stays the caller's.
  *
  * Return: 0; -ENOTCONN when the connection is not established or going down;
- * -EMSGSIZE when it is longer than rpcrdma_sendq_max_chain().
+ * -EMSGSIZE when there is no room and it is longer than
+ * rpcrdma_sendq_max_chain(): it might wait for ever.
  */
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
 	int rc = 0;
 
-	if (unlikely(chain->slots > rpcrdma_sendq_max_chain(ep)))
-		return -EMSGSIZE;
 	chain->ep = ep;
 	spin_lock_bh(&sq->lock);
 	if (unlikely(!sq->open))
@@ -332,7 +402,7 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
 			rpcrdma_sendq_has_room(sq, chain->slots)))
 		rpcrdma_chain_post(ep, chain);
 	else
-		rpcrdma_chain_wait(ep, chain);
+		rc = rpcrdma_chain_wait(ep, chain);
 	spin_unlock_bh(&sq->lock);
 	return rc;
 }

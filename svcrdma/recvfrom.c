@@ -497,7 +497,7 @@ static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	enum rpcrdma_disposition disposition;
 	enum rpcrdma_answer answer;
 
-	disposition = rpcrdma_decode(&recv->hdr, rpcrdma_recv_data(recv), recv->len,
+	disposition = rpcrdma_decode(&recv->hdr, recv->data, recv->len,
 				     &conn->limits);
 	answer = rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_RESPONDER,
 				recv->invalidated);

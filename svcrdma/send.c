@@ -53,7 +53,7 @@ out_free:
 static unsigned int sends_max(const struct rpcrdma_ep *ep)
 {
 	return max(2 * (ep->sizes.credits + ep->sizes.bc_credits) + 8,
-		   ep->sizes.sq_depth);
+		   ep->sizes.sq_depth) + RPCRDMA_SEND_LAZY;
 }
 
 /**
@@ -236,27 +236,28 @@ static void send_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 {
 	struct rpcrdma_ep *ep = send->conn->ep;
-	u64 waits = ep->count.sendq_waits;
 	struct ib_send_wr *wr = &send->wr;
 	int rc;
 
 	send->sge[0].length = send->enc.len;
 	rpcrdma_dmabuf_sync_for_device(&send->buf, 0, send->enc.len);
-
 	wr->num_sge = send->nr_sge;
 	wr->opcode = inv_handle ? IB_WR_SEND_WITH_INV : IB_WR_SEND;
 	wr->ex.invalidate_rkey = inv_handle;
 
-	rpcrdma_chain_init(&send->chain, send_done);
-	if (send->writes.last)
-		wr = svc_rdma_rwset_wrs(send->conn, &send->writes,
-					&send->chain, wr);
-	rpcrdma_chain_append(ep, &send->chain, wr);
+	if (likely(!send->writes.last)) {
+		rpcrdma_chain_init_one(ep, &send->chain, wr, send_done);
+		send->chain.lazy = send->nr_sge == 1;
+	} else {
+		rpcrdma_chain_init(&send->chain, send_done);
+		rpcrdma_chain_append(ep, &send->chain,
+				     svc_rdma_rwset_wrs(send->conn,
+							&send->writes,
+							&send->chain, wr));
+	}
 	rc = rpcrdma_sendq_post(ep, &send->chain);
 	if (unlikely(rc))
 		svc_rdma_send_put(send);
-	else if (ep->count.sendq_waits != waits)
-		percpu_counter_inc(&svc_rdma_stat_sq_starve);
 	return rc;
 }
 
@@ -297,7 +298,7 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
  * @conn: connection whose QP exists
  *
  * Callbacks are sent on behalf of others' memory reclaim: the first ones
- * should not depend on an allocation.
+ * should not depend on an allocation, nor on when a Reply's Send is heard of.
  *
  * Context: process, may sleep.
  *
@@ -308,7 +309,7 @@ int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
 	struct svc_rdma_send *send;
 	int i;
 
-	for (i = 0; i < SVC_RDMA_BC_CREDITS; i++) {
+	for (i = 0; i < SVC_RDMA_BC_CREDITS + RPCRDMA_SEND_LAZY; i++) {
 		send = send_alloc(conn, GFP_KERNEL);
 		if (!send)
 			return -ENOMEM;

@@ -344,7 +344,7 @@ static __always_inline int post_reply(struct svc_rdma_call *call,
 	struct rpcrdma_ep *ep = send->conn->ep;
 	u32 inv_handle = 0, vers = hdr->vers;
 
-	if (rpcrdma_hdr_has_chunks(hdr))
+	if (!hdr->plain)
 		inv_handle = rpcrdma_hdr_inv_handle(hdr, ep->prop.remote_inv);
 	/* From its first Reply on the version is settled, and the client's next
 	 * Call may overtake what comes behind the post.
@@ -393,7 +393,9 @@ static bool put_plain(struct svc_rdma_send *send, const struct rpcrdma_hdr *hdr,
 {
 	struct rpcrdma_enc *enc = &send->enc;
 
-	if (hdr->write_chunks || hdr->reply || buf->len > SVC_RDMA_COPY_MAX)
+	if (!hdr->plain && (hdr->write_chunks || hdr->reply))
+		return false;
+	if (buf->len > SVC_RDMA_COPY_MAX)
 		return false;
 	rpcrdma_form_of_reply(&send->form, hdr);
 	rpcrdma_enc_plain(enc, hdr->xid, send->conn->ep->sizes.credits,

@@ -44,7 +44,7 @@ struct svc_rdma_send;
 #define SVC_RDMA_BC_CREDITS	2
 
 /* Receives beyond those that credits need, so that refills can be batched */
-#define SVC_RDMA_RECV_BATCH	4
+#define SVC_RDMA_RECV_BATCH	8
 
 /**
  * struct svc_rdma_conn - one connection, as sunrpc sees it

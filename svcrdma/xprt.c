@@ -76,10 +76,16 @@ static void ep_dead(struct rpcrdma_ep *ep)
 	conn_put(ep->owner);
 }
 
+static void ep_queued(struct rpcrdma_ep *ep)
+{
+	percpu_counter_inc(&svc_rdma_stat_sq_starve);
+}
+
 static const struct rpcrdma_ep_ops ep_ops = {
 	.side		= "server",
 	.setup		= ep_setup,
 	.received	= svc_rdma_received,
+	.queued		= ep_queued,
 	.closing	= ep_closing,
 	.release	= ep_release,
 	.dead		= ep_dead,

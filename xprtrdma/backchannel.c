@@ -200,8 +200,8 @@ static int rpcrdma_bc_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 		return -ENOBUFS;
 	rpcrdma_req_fill(req, len);
 	/* No answer will tell us when the buffer is free: its completion does */
-	rpcrdma_chain_init(&req->chain, rpcrdma_bc_send_done);
-	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
+	rpcrdma_chain_init_one(ep, &req->chain, &req->send_wr,
+			       rpcrdma_bc_send_done);
 	kref_get(&req->kref);
 	rc = rpcrdma_sendq_post(ep, &req->chain);
 	if (rc)

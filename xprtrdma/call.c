@@ -16,7 +16,6 @@
  * @snd: the Call
  * @rcv: where the Reply will be
  * @plan: how they travel
- * @enc: the Transport Header
  */
 struct rpcrdma_call {
 	struct rpcrdma_xprt *rx;
@@ -25,7 +24,6 @@ struct rpcrdma_call {
 	const struct xdr_buf *snd;
 	struct xdr_buf *rcv;
 	struct rpcrdma_call_plan plan;
-	struct rpcrdma_enc enc;
 };
 
 /*
@@ -129,12 +127,12 @@ static int rpcrdma_encode_read_list(struct rpcrdma_call *call)
 			return rc;
 		list_for_each_entry_continue(mr, &req->mrs, list) {
 			rpcrdma_segment_of(mr, &seg);
-			rpcrdma_enc_read_segment(&call->enc, position, &seg);
+			rpcrdma_enc_read_segment(&req->enc, position, &seg);
 			call->rx->stats.total_rdma_request += seg.length;
 		}
 		call->rx->stats.read_chunk_count += !!rc;
 	}
-	rpcrdma_enc_list_end(&call->enc);
+	rpcrdma_enc_list_end(&req->enc);
 	return 0;
 }
 
@@ -147,7 +145,7 @@ static u32 rpcrdma_encode_segments(struct rpcrdma_call *call,
 
 	list_for_each_entry_continue(mr, &call->req->mrs, list) {
 		rpcrdma_segment_of(mr, &seg);
-		rpcrdma_enc_segment(&call->enc, &seg);
+		rpcrdma_enc_segment(&call->req->enc, &seg);
 		bytes += seg.length;
 	}
 	return bytes;
@@ -164,11 +162,11 @@ static int rpcrdma_encode_write_list(struct rpcrdma_call *call)
 		rc = rpcrdma_mrs_map(call->rx, &req->mrs, call->rcv,
 				     RPCRDMA_PART_PAGES, true);
 	if (rc > 0) {
-		rpcrdma_enc_write_chunk(&call->enc, rc);
+		rpcrdma_enc_write_chunk(&req->enc, rc);
 		req->write_offered = rpcrdma_encode_segments(call, last);
 		call->rx->stats.write_chunk_count++;
 	}
-	rpcrdma_enc_list_end(&call->enc);
+	rpcrdma_enc_list_end(&req->enc);
 	return min(rc, 0);
 }
 
@@ -184,11 +182,11 @@ static int rpcrdma_encode_reply_chunk(struct rpcrdma_call *call)
 				     RPCRDMA_PART_HEAD | RPCRDMA_PART_TAIL :
 				     RPCRDMA_PART_ALL, true);
 	if (rc > 0) {
-		rpcrdma_enc_reply_chunk(&call->enc, rc);
+		rpcrdma_enc_reply_chunk(&req->enc, rc);
 		req->reply_offered = rpcrdma_encode_segments(call, last);
 		call->rx->stats.reply_chunk_count++;
 	} else {
-		rpcrdma_enc_list_end(&call->enc);
+		rpcrdma_enc_list_end(&req->enc);
 	}
 	return min(rc, 0);
 }
@@ -217,7 +215,7 @@ static int rpcrdma_encode_chunks(struct rpcrdma_call *call)
 	if (!plan->write_list && !plan->reply_chunk &&
 	    plan->mode != RPCRDMA_CALL_READ_CHUNK &&
 	    plan->mode != RPCRDMA_CALL_POSITION_ZERO) {
-		rpcrdma_enc_no_chunks(&call->enc);
+		rpcrdma_enc_no_chunks(&call->req->enc);
 		return 0;
 	}
 	rc = rpcrdma_encode_read_list(call);
@@ -234,9 +232,9 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 	bool zero = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
 	int rc;
 
-	rpcrdma_enc_init(&call->enc, req->hdr.data,
+	rpcrdma_enc_init(&req->enc, req->hdr.data,
 			 min(req->hdr.size, call->rx->inline_send));
-	rpcrdma_enc_begin(&call->enc,
+	rpcrdma_enc_begin(&req->enc,
 			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
 			  call->ep->sizes.credits,
 			  zero ? RPCRDMA_NOMSG : RPCRDMA_MSG, &req->form);
@@ -244,10 +242,10 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 	if (rc)
 		return rc;
 	if (rpcrdma_nego_invalidates(&call->rx->nego))
-		rpcrdma_enc_inv_handle(&call->enc, rpcrdma_best_handle(req));
-	rpcrdma_enc_end(&call->enc);
+		rpcrdma_enc_inv_handle(&req->enc, rpcrdma_best_handle(req));
+	rpcrdma_enc_end(&req->enc);
 	call->rx->stats.nomsg_call_count += zero;
-	return call->enc.overflow ? -EMSGSIZE : 0;
+	return req->enc.overflow ? -EMSGSIZE : 0;
 }
 
 /* Short of a chunk, all of the Call is in the Send */
@@ -261,10 +259,10 @@ static int rpcrdma_prepare_send(struct rpcrdma_call *call)
 	};
 
 	if (call->plan.mode == RPCRDMA_CALL_POSITION_ZERO) {
-		rpcrdma_req_fill(call->req, call->enc.len);
+		rpcrdma_req_fill(call->req, call->req->enc.len);
 		return 0;
 	}
-	return rpcrdma_body_put(call->ep, call->req, call->enc.len, &body);
+	return rpcrdma_body_put(call->ep, call->req, call->req->enc.len, &body);
 }
 
 static void rpcrdma_send_done(struct rpcrdma_chain *chain,
@@ -283,9 +281,15 @@ static void rpcrdma_send_done(struct rpcrdma_chain *chain,
 
 static void rpcrdma_build_chain(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 {
+	void (*done)(struct rpcrdma_chain *chain, enum ib_wc_status status) =
+		req->mapped ? rpcrdma_send_done : NULL;
 	struct rpcrdma_mr *mr;
 
-	rpcrdma_chain_init(&req->chain, req->mapped ? rpcrdma_send_done : NULL);
+	if (likely(list_empty(&req->mrs))) {
+		rpcrdma_chain_init_one(ep, &req->chain, &req->send_wr, done);
+		return;
+	}
+	rpcrdma_chain_init(&req->chain, done);
 	list_for_each_entry(mr, &req->mrs, list) {
 		mr->xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
 		rpcrdma_chain_append(ep, &req->chain, &mr->reg.wr);
@@ -371,23 +375,24 @@ static int rpcrdma_call_prepare_plain(struct rpcrdma_ep *ep,
 	const struct kvec *head = &req->rqst.rq_snd_buf.head[0];
 	const struct kvec *tail = &req->rqst.rq_snd_buf.tail[0];
 	u32 body = head->iov_len + tail->iov_len;
-	struct rpcrdma_enc enc;
+	struct rpcrdma_enc *enc = &req->enc;
 	void *to;
 
 	if (rpcrdma_req_map(ep, req))
 		return -ENOBUFS;
-	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size - body);
-	rpcrdma_enc_plain(&enc,
+	rpcrdma_enc_init(enc, req->hdr.data, req->hdr.size - body);
+	rpcrdma_enc_plain(enc,
 			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
 			  ep->sizes.credits, &req->form);
-	if (WARN_ON_ONCE(enc.overflow || enc.len + body > req->rx->inline_send))
+	if (WARN_ON_ONCE(enc->overflow ||
+			 enc->len + body > req->rx->inline_send))
 		return -EMSGSIZE;
 
-	to = req->hdr.data + enc.len;
+	to = req->hdr.data + enc->len;
 	memcpy(to, head->iov_base, head->iov_len);
 	if (tail->iov_len)
 		memcpy(to + head->iov_len, tail->iov_base, tail->iov_len);
-	rpcrdma_req_fill(req, enc.len + body);
+	rpcrdma_req_fill(req, enc->len + body);
 	return 0;
 }
 

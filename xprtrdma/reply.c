@@ -77,8 +77,8 @@ static noinline int rpcrdma_place_beyond_head(struct rpcrdma_req *req,
 }
 
 /* Nothing is in a chunk. Return: octets of the RPC message, or -EIO */
-static inline int rpcrdma_place_inline(struct rpcrdma_req *req,
-				       const struct rpcrdma_hdr *hdr)
+static __always_inline int
+rpcrdma_place_inline(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 {
 	const struct kvec *head = &req->rqst.rq_private_buf.head[0];
 
@@ -136,13 +136,12 @@ static noinline int rpcrdma_place_chunks(struct rpcrdma_req *req,
 }
 
 /*
- * RDMA_MSG that returns no chunk is within whatever was offered, and nothing of
+ * A Reply that returns no chunk is within whatever was offered, and nothing of
  * it was written: it is all inline.
  */
 static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 {
-	if (likely(!hdr->fault && hdr->proc == RPCRDMA_MSG &&
-		   !rpcrdma_hdr_has_chunks(hdr)))
+	if (likely(hdr->plain))
 		return rpcrdma_place_inline(req, hdr);
 	return rpcrdma_place_chunks(req, hdr);
 }
@@ -382,9 +381,10 @@ void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	enum rpcrdma_disposition disposition;
 	enum rpcrdma_answer answer;
 
-	disposition = rpcrdma_decode(&recv->hdr, rpcrdma_recv_data(recv), recv->len,
+	disposition = rpcrdma_decode(&recv->hdr, recv->data, recv->len,
 				     &rx->limits);
-	rpcrdma_warn_about(ep, &recv->hdr);
+	if (unlikely(!recv->hdr.plain))
+		rpcrdma_warn_about(ep, &recv->hdr);
 	answer = rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_REQUESTER,
 				recv->invalidated);
 	switch (answer) {

@@ -137,6 +137,7 @@ enum rpcrdma_wire {
  * @xid: XID of what was sent, host order; valid on the wire
  * @form: how it was sent; of a callback, how its Reply will be
  * @hdr: Transport Header, and behind it the octets that are copied
+ * @enc: writes the header. Here, as each Call would pay for one on the stack
  * @sbuf: the Call, as XDR encodes it
  * @sbuf_size: its size
  * @rbuf: the Reply's head and tail
@@ -164,6 +165,7 @@ struct rpcrdma_req {
 	struct rpcrdma_form form;
 
 	struct rpcrdma_dmabuf hdr;
+	struct rpcrdma_enc enc;
 	void *sbuf;
 	size_t sbuf_size;
 	void *rbuf;

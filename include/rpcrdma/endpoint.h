@@ -75,6 +75,8 @@ enum rpcrdma_ep_state {
  * @received: a message arrived; the side owns @recv until it calls
  *	rpcrdma_recv_put(). Context: that of the Receive CQ
  *	(rpcrdma_ep_attr.recv_poll)
+ * @queued: (optional) a chain has to wait for the Send Queue. Context: that of
+ *	rpcrdma_sendq_post(), under a lock
  * @closing: the first failure, or rpcrdma_ep_close(). Nothing can be posted
  *	any more; wake whoever waits for this connection. Process context, our
  *	workqueue, may sleep, must not wait for the teardown.
@@ -91,6 +93,7 @@ struct rpcrdma_ep_ops {
 	const char *side;
 	int (*setup)(struct rpcrdma_ep *ep);
 	void (*received)(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
+	void (*queued)(struct rpcrdma_ep *ep);
 	void (*closing)(struct rpcrdma_ep *ep);
 	void (*release)(struct rpcrdma_ep *ep);
 	void (*dead)(struct rpcrdma_ep *ep);
@@ -152,6 +155,7 @@ enum rpcrdma_recv_owner {
  * @sge: its only SGE
  * @block: the memory that it is a part of
  * @offset: where it begins there
+ * @data: its first octet
  * @recvq: where it belongs
  * @ep: endpoint of the completion
  * @free: in the free list
@@ -167,6 +171,7 @@ struct rpcrdma_recv {
 	struct ib_sge sge;
 	struct rpcrdma_dmabuf *block;
 	u32 offset;
+	void *data;
 	struct rpcrdma_recvq *recvq;
 	struct rpcrdma_ep *ep;
 	struct llist_node free;
@@ -444,7 +449,30 @@ static inline void rpcrdma_chain_init(struct rpcrdma_chain *chain,
 	chain->first = NULL;
 	chain->last = NULL;
 	chain->slots = 0;
+	chain->lazy = false;
 	chain->done = done;
+}
+
+/**
+ * rpcrdma_chain_init_one - a chain of one WR
+ * @ep: endpoint it will be posted to
+ * @chain: as rpcrdma_chain_init() takes it
+ * @wr: WR that no other follows; stays the caller's, see rpcrdma_chain_append()
+ * @done: see struct rpcrdma_chain
+ *
+ * Context: any.
+ */
+static inline void
+rpcrdma_chain_init_one(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
+		       struct ib_send_wr *wr,
+		       void (*done)(struct rpcrdma_chain *chain,
+				    enum ib_wc_status status))
+{
+	rpcrdma_chain_init(chain, done);
+	wr->wr_cqe = &ep->error_cqe;
+	chain->first = wr;
+	chain->last = wr;
+	chain->slots = 1;
 }
 
 /**
@@ -471,19 +499,6 @@ static inline bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
 static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
 {
 	return ep->sendq.depth - ep->sendq.batch;
-}
-
-/**
- * rpcrdma_recv_data - the octets that were received
- * @recv: what rpcrdma_ep_ops.received was given
- *
- * Context: any.
- *
- * Return: the first of them.
- */
-static inline void *rpcrdma_recv_data(const struct rpcrdma_recv *recv)
-{
-	return recv->block->data + recv->offset;
 }
 
 /* recvq.c */
@@ -536,11 +551,10 @@ static inline void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf,
 static inline void rpcrdma_sg_set(struct scatterlist *sg, struct page *page,
 				  unsigned int len, unsigned int offset)
 {
-	struct scatterlist entry = {};
-
-	/* Built beside it, so that each word is stored once */
-	sg_set_page(&entry, page, len, offset);
-	*sg = entry;
+	/* No end, no chain. DMA address and length come when it is mapped */
+	sg->page_link = 0;
+	sg_set_page(sg, page, len, offset);
+	rpcrdma_sg_clear_flags(sg);
 }
 
 /* device.c */

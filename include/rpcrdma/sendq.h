@@ -17,11 +17,15 @@ struct rpcrdma_ep;
  * struct rpcrdma_chain - WRs that are posted with one doorbell
  * @cqe: of the last WR when it is signalled
  * @list: in the Send Queue's wait list
+ * @next: among the lazy ones that are posted; private to sendq.c
  * @ep: set when posted
  * @first: first WR
  * @last: last WR
  * @slots: Send Queue slots, that is, number of WRs
  * @busy: with the Send Queue: it has a @done that was not called, or waits
+ * @lazy: @done may come late, with that of another chain posted after this one, or in
+ *	the teardown. For what owns nothing but a header buffer that stays mapped,
+ *	where no answer of the peer tells when it is free.
  * @seq: where it ends in the Send Queue; private to sendq.c
  * @done: called exactly once for each successful rpcrdma_sendq_post() of a
  *	chain with a @done, with no lock held, in the context of the Send CQ
@@ -34,16 +38,21 @@ struct rpcrdma_ep;
 struct rpcrdma_chain {
 	struct ib_cqe cqe;
 	struct list_head list;
+	struct rpcrdma_chain *next;
 	struct rpcrdma_ep *ep;
 	struct ib_send_wr *first;
 	struct ib_send_wr *last;
 	u32 slots;
 	bool busy;
+	bool lazy;
 	u64 seq;
 	void (*done)(struct rpcrdma_chain *chain, enum ib_wc_status status);
 };
 
 #define RPCRDMA_SEND_MARKERS	8
+
+/* Lazy chains in a row: what their owners keep for them is so much more */
+#define RPCRDMA_SEND_LAZY	3
 
 /**
  * struct rpcrdma_send_marker - a signalled WR in a batch that is not
@@ -68,6 +77,8 @@ struct rpcrdma_send_marker {
  * @unsignalled: slots posted since the last signalled WR
  * @waiting: chains that found no slots, in order
  * @broken: chains whose last WR was not posted: no completion will come
+ * @lazy: posted chains whose owners wait for another's completion, the first of them
+ * @lazy_end: where the next of them goes
  * @bad_wr: where ib_post_send() says which it was, which nobody asks: here, as each
  *	post would pay for a variable on the stack
  * @markers: for batches
@@ -82,6 +93,8 @@ struct rpcrdma_sendq {
 	u32 unsignalled;
 	struct list_head waiting;
 	struct list_head broken;
+	struct rpcrdma_chain *lazy;
+	struct rpcrdma_chain **lazy_end;
 	const struct ib_send_wr *bad_wr;
 	struct rpcrdma_send_marker markers[RPCRDMA_SEND_MARKERS];
 };

@@ -39,6 +39,33 @@ stats_server_lines() {
 	grep -E 'side=server state=live .*peer=10.0.0.2:[0-9]+ device=rxe0 .*remote_inv=yes' /proc/net/rpcrdma/connections
 }
 
+# Of our server's small Replies one in four is signalled: what completes tells of those
+# before it. All of one connection, and none of them waits for another.
+STATS_TRACE=/sys/kernel/tracing
+stats_trace_on() {
+	: >$STATS_TRACE/trace
+	echo 1 >$STATS_TRACE/events/rpcrdma/rpcrdma_post/enable
+}
+stats_trace_off() { echo 0 >$STATS_TRACE/events/rpcrdma/rpcrdma_post/enable; }
+stats_signals() {
+	local all signalled
+	all=$(grep -c 'rpcrdma_post: .*slots=1 ' $STATS_TRACE/trace)
+	signalled=$(grep -c 'rpcrdma_post: .*slots=1 .*signalled=1' $STATS_TRACE/trace)
+	echo "$signalled of $all Sends signalled"
+	[ "$all" -ge 200 ]
+	[ $((signalled * 4)) -ge $((all - 4)) ]
+	[ $((signalled * 4)) -le $((all + 40)) ]
+}
+stats_batches() {
+	local i
+	on_server stats_trace_on >/dev/null
+	for ((i = 0; i < 200; i++)); do
+		fails test -e $MNT/nobody.$i
+	done
+	on_server stats_trace_off >/dev/null
+	on_server stats_signals
+}
+
 suite_stats() {
 	check "sysctls" stats_sysctls
 	check "mount stats" mount_nfs vers=4.2
@@ -46,5 +73,6 @@ suite_stats() {
 	check "mountstats columns" stats_mountstats
 	check "status of the client's connection" stats_client_line
 	check "status of the server's listener and connection" on_server stats_server_lines
+	check "Sends of small Replies are signalled in batches" stats_batches
 	check "umount stats" umount_nfs
 }
