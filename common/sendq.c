@@ -41,7 +41,7 @@ static void rpcrdma_count_wrs(struct rpcrdma_ep_counters *count,
 	} while (wr);
 }
 
-/* A WR that ends a batch nobody waits for gets a completion of the queue's own */
+/* A WR that ends a batch of unsignalled ones gets a completion of the queue's own */
 static noinline bool rpcrdma_marker_take(struct rpcrdma_sendq *sq,
 					 struct rpcrdma_chain *chain)
 {
@@ -126,16 +126,14 @@ static __always_inline void rpcrdma_chain_post(struct rpcrdma_ep *ep,
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
 	const struct ib_send_wr **bad_wr = &sq->bad_wr;
-	bool quiet = !chain->done;
+	bool lazy = chain->lazy && sq->unsignalled < RPCRDMA_SEND_LAZY;
 	int rc;
 
 	sq->posted += chain->slots;
 	RPCRDMA_INVARIANT(3, sq->posted - sq->completed <= sq->depth);
 	chain->seq = sq->posted;
 	chain->busy = chain->done;
-	if (chain->lazy && sq->unsignalled < RPCRDMA_SEND_LAZY)
-		quiet = true;
-	rpcrdma_chain_signal(sq, chain, quiet);
+	rpcrdma_chain_signal(sq, chain, lazy || !chain->done);
 	rpcrdma_count_wrs(&ep->count, chain->first);
 	ep->count.doorbells++;
 	trace_rpcrdma_post(ep, chain);
@@ -144,9 +142,10 @@ static __always_inline void rpcrdma_chain_post(struct rpcrdma_ep *ep,
 	if (!bad_wr)
 		__builtin_unreachable();
 	rc = ib_post_send(ep->qp, chain->first, bad_wr);
+	/* One without a @done may be answered, and be built anew, by now */
 	if (unlikely(rc))
 		rpcrdma_chain_break(ep, chain, rc);
-	else if (quiet && chain->done)
+	else if (lazy)
 		rpcrdma_lazy_add(sq, chain);
 }
 
@@ -269,6 +268,7 @@ void rpcrdma_sendq_init(struct rpcrdma_ep *ep)
 	/* One slot is the drain's */
 	sq->depth = ep->sizes.sq_depth ? ep->sizes.sq_depth - 1 : 0;
 	sq->batch = max_t(u32, sq->depth / 4, 1);
+	sq->max_chain = sq->depth - sq->batch;
 	for (i = 0; i < RPCRDMA_SEND_MARKERS; i++)
 		sq->markers[i].cqe.done = rpcrdma_marker_wc;
 }
@@ -363,17 +363,14 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 }
 
 /* Called with sq->lock */
-static noinline int rpcrdma_chain_wait(struct rpcrdma_ep *ep,
-				       struct rpcrdma_chain *chain)
+static noinline void rpcrdma_chain_wait(struct rpcrdma_ep *ep,
+					struct rpcrdma_chain *chain)
 {
-	if (chain->slots > rpcrdma_sendq_max_chain(ep))
-		return -EMSGSIZE;
 	ep->count.sendq_waits++;
 	if (ep->ops->queued)
 		ep->ops->queued(ep);
 	chain->busy = true;
 	list_add_tail(&chain->list, &ep->sendq.waiting);
-	return 0;
 }
 
 /**
@@ -386,14 +383,15 @@ static noinline int rpcrdma_chain_wait(struct rpcrdma_ep *ep,
  * error it was never posted and stays the caller's.
  *
  * Return: 0; -ENOTCONN when the connection is not established or going down;
- * -EMSGSIZE when there is no room and it is longer than
- * rpcrdma_sendq_max_chain(): it might wait for ever.
+ * -EMSGSIZE when it is longer than rpcrdma_sendq_max_chain().
  */
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
 	int rc = 0;
 
+	if (unlikely(chain->slots > sq->max_chain))
+		return -EMSGSIZE;
 	chain->ep = ep;
 	spin_lock_bh(&sq->lock);
 	if (unlikely(!sq->open))
@@ -402,7 +400,7 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
 			rpcrdma_sendq_has_room(sq, chain->slots)))
 		rpcrdma_chain_post(ep, chain);
 	else
-		rc = rpcrdma_chain_wait(ep, chain);
+		rpcrdma_chain_wait(ep, chain);
 	spin_unlock_bh(&sq->lock);
 	return rc;
 }

@@ -489,7 +489,7 @@ static inline bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
 }
 
 /**
- * rpcrdma_sendq_max_chain - longest chain that can ever be posted
+ * rpcrdma_sendq_max_chain - longest chain that may be posted
  * @ep: endpoint
  *
  * Context: any, once the QP exists.
@@ -498,7 +498,7 @@ static inline bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
  */
 static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
 {
-	return ep->sendq.depth - ep->sendq.batch;
+	return ep->sendq.max_chain;
 }
 
 /* recvq.c */

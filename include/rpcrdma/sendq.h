@@ -24,7 +24,7 @@ struct rpcrdma_ep;
  * @slots: Send Queue slots, that is, number of WRs
  * @busy: with the Send Queue: it has a @done that was not called, or waits
  * @lazy: @done may come late, with that of another chain posted after this one, or in
- *	the teardown. For what owns nothing but a header buffer that stays mapped,
+ *	the teardown, and with the status of what told of it. For what owns nothing but a header buffer that stays mapped,
  *	where no answer of the peer tells when it is free.
  * @seq: where it ends in the Send Queue; private to sendq.c
  * @done: called exactly once for each successful rpcrdma_sendq_post() of a
@@ -72,6 +72,7 @@ struct rpcrdma_send_marker {
  * @open: chains may be posted
  * @depth: slots, without the one kept for the drain
  * @batch: most slots left unsignalled
+ * @max_chain: most slots of a chain that is sure to get its turn
  * @posted: slots ever posted
  * @completed: slots known to be complete
  * @unsignalled: slots posted since the last signalled WR
@@ -88,6 +89,7 @@ struct rpcrdma_sendq {
 	bool open;
 	u32 depth;
 	u32 batch;
+	u32 max_chain;
 	u64 posted;
 	u64 completed;
 	u32 unsignalled;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Everything that happens to a connection, in an order that SEED (1) gives, for MINUTES
-# (3), below two mounts (NFSv3 and 4.2) with verified I/O, files made and removed, and
+# (3), below two mounts (NFSv3 and 4.2) with verified I/O (of whole files, at random, and
+# by fio, if the guest has it), files made and removed, delegations that are recalled, and
 # locks. After each event both mounts go on. STORM names the kinds of events (default:
 # all of them).
 
@@ -40,6 +41,48 @@ storm_count() {
 	done
 	[ -e /run/removal.stop ] || echo "$1: $2" >>/run/removal.failed.count
 }
+
+# storm_fsops DIR: random operations on a file, against what memory says of it
+storm_fsops() {
+	local i=0
+	while [ ! -e /run/removal.stop ]; do
+		i=$((i + 1))
+		fsops -s $i -n 200 -p /run/storm.pause "$1/fsops.${1##*/}" || break
+	done
+	[ -e /run/removal.stop ] || echo "$1: seed $i" >>/run/removal.failed.fsops
+}
+storm_fio() {
+	local i=0
+	while [ ! -e /run/removal.stop ]; do
+		i=$((i + 1))
+		storm_rest
+		fio --name=storm --filename="$1/fio.${1##*/}" --size=1m --bsrange=512-128k \
+			--rw=randwrite --direct=1 --ioengine=psync --randseed=$i \
+			--verify=crc32c --do_verify=1 --verify_fatal=1 --minimal >/run/storm.fio 2>&1 || break
+	done
+	[ -e /run/removal.stop ] || tail -n 5 /run/storm.fio >>/run/removal.failed.fio
+}
+
+# Who reads by NFSv4.2 is given a delegation, which who writes by NFSv3 makes the server
+# recall. If the recall does not get through, the server takes the delegation away, and
+# the client uses its cache until it hears of that.
+storm_recalls() {
+	local i=0
+	while [ ! -e /run/removal.stop ]; do
+		i=$((i + 1))
+		storm_rest
+		echo $i >/mnt3/recalled && wait_for 240 storm_reads $i || break
+		echo $i >/run/storm.recalls
+	done
+	[ -e /run/removal.stop ] || echo "round $i" >>/run/removal.failed.recalls
+}
+storm_reads() { [ "$(cat /mnt42/recalled)" = "$1" ]; }
+storm_recalled() {
+	local returned
+	returned=$(awk '/^device / { here = $5 == "/mnt42" } here && /DELEGRETURN:/ { print $2 }' /proc/self/mountstats)
+	echo "$(cat /run/storm.recalls) rounds, $returned delegations returned"
+	[ "$returned" -ge 1 ]
+}
 storm_counted() {
 	local n
 	read -r n </mnt42/count
@@ -53,7 +96,13 @@ storm_loads() {
 	for dir in $REMOVAL_DIRS; do
 		storm_files "$dir" &
 		REMOVAL_JOBS+=" $!"
+		storm_fsops "$dir" &
+		REMOVAL_JOBS+=" $!"
+		! command -v fio >/dev/null || { storm_fio "$dir" & REMOVAL_JOBS+=" $!"; }
 	done
+	echo 0 >/mnt3/recalled
+	storm_recalls &
+	REMOVAL_JOBS+=" $!"
 	echo 0 >/mnt42/count
 	: >/mnt42/lock
 	for who in a b; do
@@ -172,6 +221,7 @@ suite_storm() {
 	removal_begin proto=rdma,port=20049 || return 0
 	storm_loads
 	check "a storm of ${MINUTES:-3} minutes, seed ${SEED:-1}" storm_go
+	check "delegations were recalled" storm_recalled
 	touch /run/removal.stop
 	check "every step under the lock counted" storm_ended
 	check "umount storm, nothing stuck" removal_end

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Random operations on one file, each compared with what memory says the file must
+ * hold, as the old "fsx" does: write, read, cut off, extend, write and read through
+ * mmap, fsync, close and open again.
+ *
+ *   fsops [-s SEED] [-n OPERATIONS] [-l LENGTH] [-p PAUSE] FILE
+ *     -l  most octets of the file (256k)
+ *     -p  rest while this file exists
+ *
+ * Exit 1 and one line upon a mismatch or an error, with seed and operation.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *path, *rest;
+static unsigned int seed = 1;
+static unsigned long nr;
+static size_t most = 256 << 10, length;
+static uint8_t *model, *io;
+static uint64_t state;
+static int fd = -1;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "fsops: seed %u, operation %lu, %zu octets: %s: %s\n",
+		seed, nr, length, what, strerror(errno));
+	exit(1);
+}
+
+static uint64_t rnd(uint64_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return below ? state % below : 0;
+}
+
+static void mismatch(size_t at, uint8_t is, const char *how)
+{
+	fprintf(stderr, "fsops: seed %u, operation %lu: byte %zu of %zu is %02x, not %02x (%s)\n",
+		seed, nr, at, length, is, model[at], how);
+	exit(1);
+}
+
+static void compare(const uint8_t *p, size_t at, size_t n, const char *how)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != model[at + i])
+			mismatch(at + i, p[i], how);
+}
+
+static void reopen(void)
+{
+	struct stat st;
+
+	if (fd >= 0 && close(fd))
+		die("close");
+	fd = open(path, O_RDWR);
+	if (fd < 0)
+		die("open");
+	if (fstat(fd, &st))
+		die("fstat");
+	if ((size_t)st.st_size != length) {
+		fprintf(stderr, "fsops: seed %u, operation %lu: %lld octets, not %zu\n",
+			seed, nr, (long long)st.st_size, length);
+		exit(1);
+	}
+}
+
+/* A range within @limit octets; most are small, as programs' are */
+static size_t range(size_t limit, size_t *at)
+{
+	size_t n;
+
+	if (!limit)
+		return 0;
+	*at = rnd(limit);
+	n = 1 + rnd(limit - *at);
+	if (rnd(4) && n > 16384)
+		n = 1 + rnd(16384);
+	return n;
+}
+
+static void scribble(uint8_t *p, size_t n)
+{
+	uint64_t x = rnd(0) ^ state;
+
+	for (size_t i = 0; i < n; i++)
+		p[i] = (x >> (i & 31)) + i;
+}
+
+static void do_write(void)
+{
+	size_t at, n = range(most, &at);
+
+	scribble(io, n);
+	if (pwrite(fd, io, n, at) != (ssize_t)n)
+		die("write");
+	memcpy(model + at, io, n);
+	if (at + n > length)
+		length = at + n;
+}
+
+static void do_read(void)
+{
+	size_t at, n = range(length, &at);
+
+	if (!n)
+		return;
+	memset(io, 0xee, n);
+	if (pread(fd, io, n, at) != (ssize_t)n)
+		die("read");
+	compare(io, at, n, "read");
+}
+
+static void do_truncate(void)
+{
+	size_t to = rnd(most + 1);
+
+	if (ftruncate(fd, to))
+		die("truncate");
+	/* What is cut off is zero when it comes back */
+	if (to < length)
+		memset(model + to, 0, length - to);
+	length = to;
+}
+
+static void do_mmap(void)
+{
+	size_t at, n = range(length, &at);
+	int write = rnd(2);
+	uint8_t *map;
+
+	if (!n)
+		return;
+	map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		die("mmap");
+	if (write) {
+		scribble(model + at, n);
+		memcpy(map + at, model + at, n);
+		if (msync(map, length, MS_SYNC))
+			die("msync");
+	} else {
+		compare(map + at, at, n, "mmap");
+	}
+	if (munmap(map, length))
+		die("munmap");
+}
+
+static void step(void)
+{
+	while (rest && !access(rest, F_OK))
+		usleep(100000);
+	switch (rnd(16)) {
+	case 0:
+		do_truncate();
+		break;
+	case 1:
+		if (fsync(fd))
+			die("fsync");
+		break;
+	case 2:
+		reopen();
+		break;
+	case 3:
+	case 4:
+		do_mmap();
+		break;
+	case 5 ... 9:
+		do_write();
+		break;
+	default:
+		do_read();
+		break;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long operations = 1000;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "s:n:l:p:")) != -1) {
+		switch (opt) {
+		case 's': seed = strtoul(optarg, NULL, 0); break;
+		case 'n': operations = strtoul(optarg, NULL, 0); break;
+		case 'l': most = strtoul(optarg, NULL, 0); break;
+		case 'p': rest = optarg; break;
+		default: return 2;
+		}
+	}
+	if (optind != argc - 1 || !most)
+		return 2;
+	path = argv[optind];
+	state = seed * 0x9e3779b97f4a7c15ull + 1;
+	model = calloc(1, most);
+	io = malloc(most);
+	if (!model || !io)
+		die("memory");
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (fd < 0)
+		die("create");
+	for (nr = 1; nr <= operations; nr++)
+		step();
+	reopen();
+	if (pread(fd, io, most, 0) != (ssize_t)length)
+		die("last read");
+	compare(io, 0, length, "last read");
+	if (close(fd))
+		die("close");
+	return 0;
+}
