@@ -70,13 +70,23 @@ bench_is() {
 	if [ "$1" = stock ]; then [ ! -e /proc/net/rpcrdma ]; fi
 }
 
+# A page that is read for the second time moves to another list of the kernel's, once: that
+# shall be no phase's
+bench_files() {
+	local i
+	rpcops_files 1000
+	for i in 1 2 3; do
+		cat $EXPORT/bench >/dev/null
+	done
+}
+
 bench_phase() {
 	local module=$1 version=$2
 	PHASE=$module.$version
 	bench_load "$module"
 	bench_version "$version"
 	NFSD_BLOCK=1048576 NFSD_THREADS=8 server_up 4.1
-	[ -e $EXPORT/bench ] || check "files" rpcops_files 1000
+	[ -e $EXPORT/bench ] || check "files" bench_files
 	check "mount $PHASE" mount_nfs "vers=4.1,lookupcache=none,actimeo=0"
 	check "$PHASE runs" bench_is "$module" "$version"
 	[ "$COUNT" = insns ] || events_on
