@@ -24,8 +24,9 @@ struct rpcrdma_ep;
  * @slots: Send Queue slots, that is, number of WRs
  * @busy: with the Send Queue: it has a @done that was not called, or waits
  * @lazy: @done may come late, with that of another chain posted after this one, or in
- *	the teardown, and with the status of what told of it. For what owns nothing but a header buffer that stays mapped,
- *	where no answer of the peer tells when it is free.
+ *	the teardown, and with the status of what told of it. For what owns nothing
+ *	but a header buffer that stays mapped, where no answer of the peer tells
+ *	when it is free.
  * @seq: where it ends in the Send Queue; private to sendq.c
  * @done: called exactly once for each successful rpcrdma_sendq_post() of a
  *	chain with a @done, with no lock held, in the context of the Send CQ
