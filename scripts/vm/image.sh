@@ -28,7 +28,7 @@ GUEST_MODULES=(
 	sunrpc auth_rpcgss rpcsec_gss_krb5 cts cbc lockd grace nfs_acl nfs nfsv3 nfsv4 nfsd rpcrdma
 	nfs_layout_flexfiles configfs ipv6
 	crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c
-	nf_tables nft_ct nft_counter nft_limit nft_numgen nft_log nft_reject_inet nf_conntrack sch_netem sch_ingress
+	nf_tables nft_ct nft_counter nft_limit nft_log nft_reject_inet nf_conntrack sch_netem sch_ingress
 	null_blk loop dm_mod ext4
 )
 

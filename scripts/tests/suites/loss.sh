@@ -11,7 +11,8 @@
 loss_on() {
 	nft add table inet loss
 	nft add chain inet loss in '{ type filter hook input priority 0; }'
-	nft add rule inet loss in udp dport 4791 numgen random mod "$1" == 0 counter drop
+	# Not numgen: not every kernel has it
+	nft add rule inet loss in udp dport 4791 meta random "<" $((0xffffffff / $1)) counter drop
 }
 loss_off() {
 	nft list table inet loss | grep -o 'packets [0-9]*'
