@@ -40,7 +40,7 @@ stats_server_lines() {
 }
 
 # Of our server's small Replies one in four is signalled: what completes tells of those
-# before it. All of one connection, and none of them waits for another.
+# before it. What else the mount sends meanwhile may be signalled more often.
 STATS_TRACE=/sys/kernel/tracing
 stats_trace_on() {
 	: >$STATS_TRACE/trace

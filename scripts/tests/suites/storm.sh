@@ -136,7 +136,7 @@ storm_loss() {
 	on_server loss_off >/dev/null
 	loss_off >/dev/null
 }
-# What the server sends arrives in another order; with room in the queue for all of it. Not
+# What the server sends arrives in another order, and none of it is dropped. Not
 # what the client sends, which are the responses to the server's RDMA Reads: rxe of 6.12
 # takes some of them for the end of one (Documentation/testing.rst).
 storm_disorder_on() { tc qdisc add dev eth0 root netem limit 1000000 delay 2ms 1ms reorder "$1%" 50%; }
