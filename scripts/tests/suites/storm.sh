@@ -188,6 +188,27 @@ storm_version() {
 	storm_cut
 }
 
+# What this guest can say of itself when something does not go on: ROLE.out/state
+storm_state() {
+	local task
+	{
+		date
+		rdma resource show
+		rdma resource show qp
+		rdma resource show cm_id
+		grep -r . /sys/class/infiniband/*/ports/1/{state,hw_counters} || :
+		tc -s qdisc show dev eth0
+		cat /proc/net/rpcrdma/*
+		for task in /proc/[0-9]*; do
+			grep -qs 'State:.D' "$task/status" || [ "$(cat "$task/comm" 2>/dev/null)" = nfsd ] || continue
+			echo "${task#/proc/} $(cat "$task/comm")"
+			cat "$task/stack"
+		done
+		dmesg | tail -n 100
+	} >>/run/state 2>&1
+	save_file /run/state
+}
+
 # ---- one after the other ---------------------------------------------------------------
 
 storm_event() {
@@ -197,7 +218,7 @@ storm_event() {
 	for dir in $REMOVAL_DIRS; do
 		rounds=$(removal_rounds "$dir")
 		wait_for $REMOVAL_BACK removal_beyond "$dir" "$rounds" ||
-			{ echo "$dir does not go on after: $*"; return 1; }
+			{ storm_state; on_server storm_state; echo "$dir does not go on after: $*"; return 1; }
 	done
 	removal_good
 	info "$*: $((t1 - t0)) s, and $((SECONDS - t1)) s until both mounts went on"
