@@ -206,6 +206,10 @@ static u32 longest_handle(const struct rpcrdma_hdr *hdr)
 	u32 i, at = hdr->writes, read = hdr->reads;
 	struct rpcrdma_segment seg;
 
+	if (hdr_one_segment(hdr, &seg)) {
+		rpcrdma_longer_segment(&best, &seg);
+		return best.handle;
+	}
 	/* Each item begins with the word that says that it is there */
 	for (i = 0; i < hdr->read_segs; i++, read += RPCRDMA_READ_ITEM_LEN) {
 		get_segment(hdr->buf + read + 2 * RPCRDMA_WORD, &seg);
@@ -235,8 +239,11 @@ static bool has_handle(const struct rpcrdma_hdr *hdr, u32 handle)
 {
 	struct rpcrdma_write_iter writes;
 	struct rpcrdma_read_iter reads;
+	struct rpcrdma_segment seg;
 	struct rpcrdma_chunk reply;
 
+	if (hdr_one_segment(hdr, &seg))
+		return seg.handle == handle;
 	rpcrdma_read_iter_init(&reads, hdr);
 	while (rpcrdma_read_iter_next(&reads))
 		if (reads.seg.handle == handle)

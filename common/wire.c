@@ -473,24 +473,104 @@ static __always_inline bool plain_message(struct rpcrdma_hdr *hdr,
 	return true;
 }
 
+/* Is a Read chunk of one segment all that the lists at @at have? Then @len is right */
+static bool one_read_segment(struct rpcrdma_hdr *hdr,
+			     const struct rpcrdma_limits *lim, u32 at, u32 len)
+{
+	const u8 *p = hdr->buf + at;
+	u32 position = get_u32(p + 4);
+	u32 bytes = get_u32(p + 12);
+	u64 msg_len = len + rpcrdma_xdr_roundup(bytes);
+
+	if (get_u32(p + 24) | get_u32(p + 28) | get_u32(p + 32))
+		return false;
+	if (position % RPCRDMA_WORD || position < RPC_MIN_LEN || position > len)
+		return false;
+	if (!bytes || msg_len > min_t(u64, lim->max_message, U32_MAX) ||
+	    !lim->max_read_segs)
+		return false;
+	hdr->one = at + 8;
+	hdr->read_segs = 1;
+	hdr->read_chunks = 1;
+	hdr->read_bytes = bytes;
+	hdr->item = position;
+	hdr->item_end = position + rpcrdma_xdr_roundup(bytes);
+	hdr->writes = at + RPCRDMA_READ_ITEM_LEN + RPCRDMA_WORD;
+	hdr->msg_len = msg_len;
+	return true;
+}
+
+/* Is a Write chunk of one segment all that they have? */
+static bool one_write_segment(struct rpcrdma_hdr *hdr,
+			      const struct rpcrdma_limits *lim, u32 at, u32 len)
+{
+	const u8 *p = hdr->buf + at;
+	u32 bytes = get_u32(p + 16);
+
+	if (get_u32(p + 4) != 1 || get_u32(p + 8) != 1 ||
+	    (get_u32(p + 28) | get_u32(p + 32)))
+		return false;
+	if (bytes > lim->max_message || !lim->max_write_segs ||
+	    !lim->max_write_chunks)
+		return false;
+	hdr->one = at + 12;
+	hdr->writes = at + RPCRDMA_WORD;
+	hdr->write_chunks = 1;
+	hdr->write_segs = 1;
+	hdr->write_bytes = bytes;
+	hdr->msg_len = len;
+	return true;
+}
+
+/* Is one segment all that the chunk lists at @at have, and an RPC message behind them? */
+static noinline bool one_segment_message(struct rpcrdma_hdr *hdr,
+					 const struct rpcrdma_limits *lim,
+					 u32 at)
+{
+	u32 body = at + RPCRDMA_ONE_CHUNK_LEN, len = hdr->len - body, type;
+	const u8 *p = hdr->buf + at;
+
+	if (hdr->len < body + RPC_MIN_LEN)
+		return false;
+	if (len > lim->max_message || get_u32(hdr->buf + body) != hdr->xid)
+		return false;
+	type = get_u32(hdr->buf + body + AT_RPC_TYPE);
+	if (!get_u32(p)) {
+		if (!one_write_segment(hdr, lim, at, len))
+			return false;
+	} else if (get_u32(p) != 1 || type == RPC_TYPE_REPLY ||
+		   !one_read_segment(hdr, lim, at, len)) {
+		return false;
+	}
+	hdr->reads = at;
+	hdr->body = body;
+	hdr->body_len = len;
+	return true;
+}
+
 /* The same for version two, by the option of remote invalidation */
-static noinline bool dec_plain_option(struct rpcrdma_hdr *hdr,
+static noinline bool dec_short_option(struct rpcrdma_hdr *hdr,
 				      const struct rpcrdma_limits *lim)
 {
 	const u8 *p = hdr->buf + RPCRDMA_FIXED_LEN;
 	u32 lists = RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN;
-	u32 type, direction;
+	u32 len, direction;
 
 	if (hdr->len < RPCRDMA_HDR_MIN + RPCRDMA_INV_LEN + RPC_MIN_LEN)
 		return false;
-	if (get_u32(p) != RPCRDMA_OPT_INV_MSG ||
-	    get_u32(p + 4) != 2 * RPCRDMA_WORD + RPCRDMA_NO_CHUNKS_LEN)
+	if (get_u32(p) != RPCRDMA_OPT_INV_MSG)
+		return false;
+	len = get_u32(p + 4) - 2 * RPCRDMA_WORD;
+	if (len != RPCRDMA_NO_CHUNKS_LEN &&
+	    (len != RPCRDMA_ONE_CHUNK_LEN ||
+	     hdr->len < lists + len + RPC_MIN_LEN))
 		return false;
 	direction = get_u32(p + 8);
-	type = get_u32(hdr->buf + lists + RPCRDMA_NO_CHUNKS_LEN + AT_RPC_TYPE);
-	if (direction > RPCRDMA_DIR_REPLY || direction != type)
+	if (direction > RPCRDMA_DIR_REPLY ||
+	    direction != get_u32(hdr->buf + lists + len + AT_RPC_TYPE))
 		return false;
-	if (!plain_message(hdr, lim, lists))
+	if (len == RPCRDMA_NO_CHUNKS_LEN ? !plain_message(hdr, lim, lists) :
+					   !one_segment_message(hdr, lim, lists))
 		return false;
 	hdr->proc = RPCRDMA_MSG;
 	hdr->option = true;
@@ -500,10 +580,11 @@ static noinline bool dec_plain_option(struct rpcrdma_hdr *hdr,
 }
 
 /*
- * Nearly all messages have no chunk and no fault: the short way to what dec_any()
- * says of them. What this does not accept, that one looks at from the beginning.
+ * Nearly all messages have no chunk, or one of one segment, and no fault: the short
+ * way to what dec_any() says of them. What this does not accept, that one looks at from
+ * the beginning.
  */
-static __always_inline bool dec_plain(struct rpcrdma_hdr *hdr,
+static __always_inline bool dec_short(struct rpcrdma_hdr *hdr,
 				      const struct rpcrdma_limits *lim)
 {
 	const u8 *p = hdr->buf;
@@ -519,25 +600,43 @@ static __always_inline bool dec_plain(struct rpcrdma_hdr *hdr,
 	hdr->credits = get_u32(p + 8);
 	hdr->proc = get_u32(p + 12);
 	if (vers == RPCRDMA_V1 && hdr->proc == RPCRDMA_MSG)
-		return plain_message(hdr, lim, RPCRDMA_FIXED_LEN);
+		return plain_message(hdr, lim, RPCRDMA_FIXED_LEN) ||
+		       one_segment_message(hdr, lim, RPCRDMA_FIXED_LEN);
 	return vers == RPCRDMA_V2 && hdr->proc == RPCRDMA_OPTIONAL &&
-	       dec_plain_option(hdr, lim);
+	       dec_short_option(hdr, lim);
 }
 
 /**
- * hdr_decode_plain - what of rpcrdma_decode() goes the short way
+ * hdr_decode_short - what of rpcrdma_decode() goes the short way
  * @hdr: all zero but for @buf and @len; the view to fill
  * @lim: what the receiver is willing to take
  *
- * RDMA_MSG without chunk or fault: in version one, or by the option of version two. For
- * tests: that the long way gives the same result hides whether the short one was gone.
+ * RDMA_MSG with at most one segment, without fault: in version one, or by the option of
+ * version two. For tests: that the long way gives the same result hides whether the short
+ * one was gone.
  *
  * Context: Any context.
  * Return: whether it accepts the header.
  */
-bool hdr_decode_plain(struct rpcrdma_hdr *hdr, const struct rpcrdma_limits *lim)
+bool hdr_decode_short(struct rpcrdma_hdr *hdr, const struct rpcrdma_limits *lim)
 {
-	return dec_plain(hdr, lim);
+	return dec_short(hdr, lim);
+}
+
+/**
+ * hdr_decode_long - the long way of rpcrdma_decode()
+ * @hdr: all zero but for @buf and @len; the view to fill
+ * @lim: what the receiver is willing to take
+ *
+ * For tests: it says the same of what the short way takes.
+ *
+ * Context: Any context.
+ * Return: what the message deserves.
+ */
+enum rpcrdma_disposition hdr_decode_long(struct rpcrdma_hdr *hdr,
+					 const struct rpcrdma_limits *lim)
+{
+	return dec_any(hdr, lim);
 }
 
 /**
@@ -586,5 +685,5 @@ enum rpcrdma_disposition rpcrdma_decode(struct rpcrdma_hdr *hdr,
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->buf = buf;
 	hdr->len = len;
-	return likely(dec_plain(hdr, lim)) ? RPCRDMA_ACCEPT : dec_any(hdr, lim);
+	return likely(dec_short(hdr, lim)) ? RPCRDMA_ACCEPT : dec_any(hdr, lim);
 }

@@ -116,6 +116,18 @@ void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 	put_option(p, xid, credits, proc, 0, form);
 }
 
+/* What stands before @lists_len octets of chunk lists that are all of it */
+static __always_inline void put_msg(u8 *p, u32 xid, u32 credits,
+				    const struct rpcrdma_form *form,
+				    u32 lists_len)
+{
+	if (form->option)
+		put_option(p, xid, credits, RPCRDMA_MSG,
+			   2 * RPCRDMA_WORD + lists_len, form);
+	else
+		put_fixed(p, xid, form->vers, credits, RPCRDMA_MSG);
+}
+
 /**
  * rpcrdma_enc_plain - write a whole Transport Header without chunks
  * @enc: cursor, fresh
@@ -136,12 +148,41 @@ void rpcrdma_enc_plain(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 
 	if (!p)
 		return;
-	if (form->option)
-		put_option(p, xid, credits, RPCRDMA_MSG,
-			   2 * RPCRDMA_WORD + RPCRDMA_NO_CHUNKS_LEN, form);
-	else
-		put_fixed(p, xid, form->vers, credits, RPCRDMA_MSG);
+	put_msg(p, xid, credits, form, RPCRDMA_NO_CHUNKS_LEN);
 	memset(p + len - RPCRDMA_NO_CHUNKS_LEN, 0, RPCRDMA_NO_CHUNKS_LEN);
+}
+
+/**
+ * rpcrdma_enc_one_write - write a whole Transport Header with one Write segment
+ * @enc: cursor, fresh
+ * @xid: of the RPC, host order
+ * @credits: requested or granted
+ * @form: version, and whether by the option
+ * @seg: the only segment of the only chunk: offered, or given back with what was written
+ *
+ * The same as rpcrdma_enc_begin() for RDMA_MSG, the chunk lists, and rpcrdma_enc_end().
+ *
+ * Context: Any context.
+ */
+void rpcrdma_enc_one_write(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+			   const struct rpcrdma_form *form,
+			   const struct rpcrdma_segment *seg)
+{
+	u32 before = form->option ? RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN :
+				    RPCRDMA_FIXED_LEN;
+	u8 *p = enc_take(enc, before + RPCRDMA_ONE_CHUNK_LEN);
+
+	if (!p)
+		return;
+	put_msg(p, xid, credits, form, RPCRDMA_ONE_CHUNK_LEN);
+	p += before;
+	/* No Read list; a chunk, of one segment; no other, and no Reply chunk */
+	put_u32(p, 0);
+	put_u32(p + 4, 1);
+	put_u32(p + 8, 1);
+	put_segment(p + 12, seg);
+	put_u32(p + 28, 0);
+	put_u32(p + 32, 0);
 }
 
 /**
@@ -185,12 +226,8 @@ void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 {
 	u8 *p = enc_take(enc, RPCRDMA_SEGMENT_LEN);
 
-	if (!p)
-		return;
-	put_u32(p, seg->handle);
-	put_u32(p + 4, seg->length);
-	put_u32(p + 8, seg->offset >> 32);
-	put_u32(p + 12, (u32)seg->offset);
+	if (p)
+		put_segment(p, seg);
 }
 
 /**

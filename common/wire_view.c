@@ -214,6 +214,20 @@ bool rpcrdma_hdr_reply_chunk(const struct rpcrdma_hdr *hdr,
 }
 
 /**
+ * rpcrdma_hdr_one_segment - the segment that is all that the chunk lists have
+ * @hdr: accepted header
+ * @seg: set only if there is such a one: see @one of struct rpcrdma_hdr
+ *
+ * Context: Any context.
+ * Return: whether there is one.
+ */
+bool rpcrdma_hdr_one_segment(const struct rpcrdma_hdr *hdr,
+			     struct rpcrdma_segment *seg)
+{
+	return hdr_one_segment(hdr, seg);
+}
+
+/**
  * rpcrdma_chunk_segment - one segment of a Write or Reply chunk
  * @chunk: from an iterator or rpcrdma_hdr_reply_chunk()
  * @index: which; less than @chunk->segs

@@ -338,6 +338,38 @@ static void plan_inv_handle(struct kunit *test)
 	}
 }
 
+/* Read chunks alone, then what has one segment and no other */
+static void plan_inv_handle_few(struct kunit *test)
+{
+	static const u32 two[] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 8, 1, 4, 0, 0,
+		1, 8, 2, 5, 0, 0,
+		0, 0, 0, XID, 0,
+	};
+	u32 one[] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		0, 1, 1, 7, 4, 0, 0, 0, 0, XID, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u8 *buf;
+
+	buf = frame_octets(test, two, sizeof(two));
+	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(two),
+					     &frame_limits), RPCRDMA_ACCEPT);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true), 2U);
+
+	for (one[8] = 0; one[8] <= 5; one[8]++) {
+		buf = frame_octets(test, one, sizeof(one));
+		KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(one),
+						     &frame_limits),
+				RPCRDMA_ACCEPT);
+		/* Below four octets it is a pad */
+		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true),
+				one[8] < 4 ? 0U : 7U);
+	}
+}
+
 static void plan_inv_handle_none(struct kunit *test)
 {
 	static const u32 frame[] = { XID, 1, 1, 0, 0, 0, 0, XID, 0 };
@@ -392,6 +424,28 @@ static void plan_inv_handle_v2(struct kunit *test)
 				    rpcrdma_hdr_inv_handle(&hdr,
 							   cases[i].announced),
 				    cases[i].want, "case %u", i);
+	}
+}
+
+static void plan_inv_handle_v2_one(struct kunit *test)
+{
+	u32 frame[] = {
+		XID, 2, 32, RPCRDMA_OPTIONAL, RPCRDMA_OPT_INV_MSG, 44, 0, 0,
+		1, 8, 3, 4, 0, 0, 0, 0, 0,
+		XID, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u8 *buf;
+
+	for (frame[7] = 0; frame[7] <= 4; frame[7]++) {
+		buf = frame_octets(test, frame, sizeof(frame));
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, sizeof(frame),
+					       &frame_limits_v2),
+				RPCRDMA_ACCEPT);
+		/* Four is its length, not its handle */
+		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false),
+				frame[7] == 3 ? 3U : 0U);
 	}
 }
 
@@ -521,8 +575,10 @@ static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE(plan_layout),
 	KUNIT_CASE(plan_layout_inline),
 	KUNIT_CASE(plan_inv_handle),
+	KUNIT_CASE(plan_inv_handle_few),
 	KUNIT_CASE(plan_inv_handle_none),
 	KUNIT_CASE(plan_inv_handle_v2),
+	KUNIT_CASE(plan_inv_handle_v2_one),
 	KUNIT_CASE(plan_inv_handle_forbidden),
 	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
 	KUNIT_CASE(plan_queues_fit),

@@ -354,6 +354,56 @@ static void wire_encode_plain(struct kunit *test)
 	expect_plain(test, &option);
 }
 
+/* The short way to a header with one Write segment, into just enough room and one less */
+static void expect_one_write(struct kunit *test, const struct rpcrdma_form *form)
+{
+	static const struct rpcrdma_segment seg = {
+		.handle = 0xa1a2a3a4,
+		.length = 0xb1b2b3b4,
+		.offset = 0xc1c2c3c4c5c6c7c8ULL,
+	};
+	u8 want[RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN + RPCRDMA_ONE_CHUNK_LEN];
+	u8 buf[sizeof(want)];
+	struct rpcrdma_enc enc;
+	u32 len;
+
+	rpcrdma_enc_init(&enc, want, sizeof(want));
+	rpcrdma_enc_begin(&enc, XID, 32, RPCRDMA_MSG, form);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_write_chunk(&enc, 1);
+	rpcrdma_enc_segment(&enc, &seg);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_end(&enc);
+	len = enc.len;
+
+	memset(buf, 0xee, sizeof(buf));
+	rpcrdma_enc_init(&enc, buf, len);
+	rpcrdma_enc_one_write(&enc, XID, 32, form, &seg);
+	expect_octets(test, &enc, want, len);
+
+	memset(buf, 0xee, sizeof(buf));
+	rpcrdma_enc_init(&enc, buf, len - 1);
+	rpcrdma_enc_one_write(&enc, XID, 32, form, &seg);
+	KUNIT_EXPECT_TRUE(test, enc.overflow);
+	KUNIT_EXPECT_EQ(test, enc.len, 0U);
+	KUNIT_EXPECT_EQ(test, buf[0], 0xee);
+}
+
+static void wire_encode_one_write(struct kunit *test)
+{
+	const struct rpcrdma_form v1 = { .vers = RPCRDMA_V1 };
+	const struct rpcrdma_form option = {
+		.vers = RPCRDMA_V2,
+		.option = true,
+		.direction = RPCRDMA_DIR_CALL,
+		.inv_handle = 0x01020304,
+	};
+
+	expect_one_write(test, &v1);
+	expect_one_write(test, &option);
+}
+
 /* What was decoded and given back in full is, octet for octet, what came */
 static void wire_encode_decoded(struct kunit *test)
 {
@@ -470,6 +520,7 @@ static struct kunit_case wire_enc_cases[] = {
 	KUNIT_CASE(wire_encode_overflow),
 	KUNIT_CASE(wire_encode_no_chunks),
 	KUNIT_CASE(wire_encode_plain),
+	KUNIT_CASE(wire_encode_one_write),
 	KUNIT_CASE(wire_encode_decoded),
 	KUNIT_CASE(wire_chunk_result),
 	KUNIT_CASE(wire_chunk_result_large),

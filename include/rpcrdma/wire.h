@@ -49,6 +49,7 @@ enum rpcrdma_errcode {
 #define RPCRDMA_HDR_MIN		28U	/* fixed part, three empty chunk lists */
 #define RPCRDMA_SEGMENT_LEN	16U	/* handle, length, offset */
 #define RPCRDMA_READ_ITEM_LEN	24U	/* discriminator, position, segment */
+#define RPCRDMA_ONE_CHUNK_LEN	36U	/* chunk lists with one segment in all */
 #define RPCRDMA_ERR_VERS_LEN	28U
 #define RPCRDMA_ERR_CHUNK_LEN	20U	/* BAD_HEADER, INVAL_OPTION */
 #define RPCRDMA_OPTIONAL_LEN	24U	/* fixed part, opttype, no optinfo */
@@ -196,6 +197,9 @@ enum rpcrdma_plain_msg {
  * @fault: why it was not accepted
  * @plain: RDMA_MSG without chunk or fault: spares a look at each of them. Version two
  *	by the option alone
+ * @one: where the segment stands in @buf that is all there is in the chunk lists of an
+ *	RDMA_MSG, a Read chunk's or a Write chunk's: spares walks. 0 if there are others,
+ *	or none. Version two by the option alone
  * @errcode: of an RDMA_ERROR message, else 0
  * @err_vers_low: of ERR_VERS
  * @err_vers_high: of ERR_VERS
@@ -233,6 +237,7 @@ struct rpcrdma_hdr {
 	u32			inv_handle;
 	enum rpcrdma_fault	fault;
 	enum rpcrdma_plain_msg	plain;
+	u32			one;
 	u32			errcode;
 	u32			err_vers_low;
 	u32			err_vers_high;
@@ -342,6 +347,8 @@ void rpcrdma_write_iter_init(struct rpcrdma_write_iter *it,
 bool rpcrdma_write_iter_next(struct rpcrdma_write_iter *it);
 bool rpcrdma_hdr_reply_chunk(const struct rpcrdma_hdr *hdr,
 			     struct rpcrdma_chunk *chunk);
+bool rpcrdma_hdr_one_segment(const struct rpcrdma_hdr *hdr,
+			     struct rpcrdma_segment *seg);
 void rpcrdma_chunk_segment(const struct rpcrdma_chunk *chunk, u32 index,
 			   struct rpcrdma_segment *seg);
 
@@ -413,6 +420,9 @@ void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		       enum rpcrdma_proc proc, const struct rpcrdma_form *form);
 void rpcrdma_enc_plain(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		       const struct rpcrdma_form *form);
+void rpcrdma_enc_one_write(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+			   const struct rpcrdma_form *form,
+			   const struct rpcrdma_segment *seg);
 void rpcrdma_enc_inv_handle(struct rpcrdma_enc *enc, u32 handle);
 void rpcrdma_enc_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_read_segment(struct rpcrdma_enc *enc, u32 position,

@@ -40,6 +40,15 @@ static inline void get_segment(const u8 *p, struct rpcrdma_segment *seg)
 	seg->offset = be64_to_cpu(offset);
 }
 
+static inline void put_segment(u8 *p, const struct rpcrdma_segment *seg)
+{
+	const __be64 offset = cpu_to_be64(seg->offset);
+
+	put_u32(p, seg->handle);
+	put_u32(p + 4, seg->length);
+	memcpy(p + 8, &offset, sizeof(offset));
+}
+
 /*
  * As msg_type of the inline RPC message says (RFC 5531, section 9); a header with a
  * fault in its chunk lists has none.
@@ -56,6 +65,16 @@ hdr_msg_direction(const struct rpcrdma_hdr *hdr)
 	return type <= RPC_TYPE_REPLY ? type : RPCRDMA_DIR_UNKNOWN;
 }
 
+/* What rpcrdma_hdr_one_segment() does, for the pure files themselves */
+static inline bool hdr_one_segment(const struct rpcrdma_hdr *hdr,
+				   struct rpcrdma_segment *seg)
+{
+	if (!hdr->one)
+		return false;
+	get_segment(hdr->buf + hdr->one, seg);
+	return true;
+}
+
 /* What rpcrdma_hdr_direction() says, for the pure files themselves */
 static inline enum rpcrdma_direction
 hdr_direction(const struct rpcrdma_hdr *hdr)
@@ -64,8 +83,10 @@ hdr_direction(const struct rpcrdma_hdr *hdr)
 }
 
 /* wire.c, for its test */
-bool hdr_decode_plain(struct rpcrdma_hdr *hdr,
+bool hdr_decode_short(struct rpcrdma_hdr *hdr,
 		      const struct rpcrdma_limits *lim);
+enum rpcrdma_disposition hdr_decode_long(struct rpcrdma_hdr *hdr,
+					 const struct rpcrdma_limits *lim);
 /* wire_view.c, for wire.c */
 enum rpcrdma_disposition hdr_disposition(const struct rpcrdma_hdr *hdr);
 
