@@ -148,6 +148,9 @@ static int read_chunk(struct svc_rdma_call *call)
 	u32 at = 0;
 	int rc = 0;
 
+	if (rpcrdma_hdr_one_segment(&call->recv->hdr, &it->seg))
+		return svc_rdma_rwset_add(call->conn, &call->reads, &call->sink,
+					  0, &it->seg);
 	rpcrdma_read_iter_init(it, &call->recv->hdr);
 	while (!rc && rpcrdma_read_iter_next(it)) {
 		if (it->seg.length)

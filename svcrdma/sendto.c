@@ -387,6 +387,78 @@ static noinline int send_pieces(struct svc_rqst *rqstp,
 	return post_reply(call, send);
 }
 
+/* A result that lies in whole in the pages of its Reply, and the room for it */
+struct one_result {
+	u32 at;
+	u32 end;	/* roundup included */
+	struct rpcrdma_segment seg;
+};
+
+/* Is that all that there is for chunks, and its room all that was offered? */
+static bool has_one_result(const struct svc_rqst *rqstp,
+			   const struct svc_rdma_call *call,
+			   struct one_result *res)
+{
+	const struct xdr_buf *buf = &rqstp->rq_res;
+	u32 len = call->payload[0].length;
+	u32 at;
+
+	if (!call->recv->hdr.write_chunks || call->nr_payloads != 1 ||
+	    !rpcrdma_hdr_one_segment(&call->recv->hdr, &res->seg) ||
+	    !may_reduce(rqstp) || !len || len > res->seg.length)
+		return false;
+	res->seg.length = len;
+	res->at = payload_offset(buf, &call->payload[0]);
+	res->end = min_t(u32, buf->len, res->at + xdr_align_size(len));
+	at = res->at - buf->head[0].iov_len;
+	return res->at >= buf->head[0].iov_len && at <= buf->page_len &&
+	       len <= buf->page_len - at && res->at + len <= buf->len;
+}
+
+/*
+ * What send_pieces() comes to then, without its walks. Whatever is in the way, that
+ * one finds it again, and knows what becomes of the Reply.
+ */
+static bool put_one_result(struct svc_rqst *rqstp, struct svc_rdma_send *send,
+			   const struct svc_rdma_call *call)
+{
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+	const struct xdr_buf *buf = &rqstp->rq_res;
+	struct rpcrdma_enc *enc = &send->enc;
+	struct one_result res;
+	u32 rest;
+
+	if (!has_one_result(rqstp, call, &res))
+		return false;
+	rest = buf->len - (res.end - res.at);
+	rpcrdma_form_of_reply(&send->form, hdr);
+	rpcrdma_enc_one_write(enc, hdr->xid, send->conn->ep->sizes.credits,
+			      &send->form, &res.seg);
+	if (rest > SVC_RDMA_COPY_MAX || enc->overflow ||
+	    rest > enc->max - enc->len)
+		goto out_reset;
+	svc_rdma_send_copy(send, buf, 0, res.at);
+	if (res.end < buf->len)
+		svc_rdma_send_copy(send, buf, res.end, buf->len - res.end);
+	/* The head is copied: nfsd keeps its first page */
+	if (!svc_rdma_rwset_add(send->conn, &send->writes, buf, res.at,
+				&res.seg) &&
+	    !svc_rdma_send_take_pages(send, rqstp, 1))
+		return true;
+out_reset:
+	svc_rdma_send_reset(send, hdr->vers);
+	return false;
+}
+
+static noinline int send_chunks(struct svc_rqst *rqstp,
+				struct svc_rdma_call *call,
+				struct svc_rdma_send *send)
+{
+	if (put_one_result(rqstp, send, call))
+		return post_reply(call, send);
+	return send_pieces(rqstp, call, send);
+}
+
 /* Most Replies: no chunk comes back, and all of it fits behind the header */
 static bool put_plain(struct svc_rdma_send *send, const struct rpcrdma_hdr *hdr,
 		      const struct xdr_buf *buf)
@@ -417,10 +489,11 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	send = svc_rdma_send_get(conn, hdr->vers, GFP_KERNEL);
 	if (unlikely(!send))
 		return -ENOMEM;
-	if (!put_plain(send, hdr, &rqstp->rq_res))
-		return send_pieces(rqstp, call, send);
-	keep_pages(rqstp);
-	return post_reply(call, send);
+	if (put_plain(send, hdr, &rqstp->rq_res)) {
+		keep_pages(rqstp);
+		return post_reply(call, send);
+	}
+	return send_chunks(rqstp, call, send);
 }
 
 /**
