@@ -116,12 +116,17 @@ static noinline void rpcrdma_chain_break(struct rpcrdma_ep *ep,
 
 	sq->open = false;
 	chain->busy = true;
-	list_add_tail(&chain->list, &sq->broken);
+	/* It may have waited */
+	list_move_tail(&chain->list, &sq->broken);
 	rpcrdma_ep_fail_reason(ep, rc, "posting to the Send Queue failed");
 }
 
-/* Called with sq->lock: the order of posts is the order of @seq */
-static __always_inline void rpcrdma_chain_post(struct rpcrdma_ep *ep,
+/*
+ * Called with sq->lock: the order of posts is the order of @seq.
+ *
+ * Return: whether the chain was posted; else it is broken.
+ */
+static __always_inline bool rpcrdma_chain_post(struct rpcrdma_ep *ep,
 					       struct rpcrdma_chain *chain)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
@@ -143,10 +148,13 @@ static __always_inline void rpcrdma_chain_post(struct rpcrdma_ep *ep,
 		__builtin_unreachable();
 	rc = ib_post_send(ep->qp, chain->first, bad_wr);
 	/* One without a @done may be answered, and be built anew, by now */
-	if (unlikely(rc))
+	if (unlikely(rc)) {
 		rpcrdma_chain_break(ep, chain, rc);
-	else if (lazy)
+		return false;
+	}
+	if (lazy)
 		rpcrdma_lazy_add(sq, chain);
+	return true;
 }
 
 static bool rpcrdma_sendq_has_room(const struct rpcrdma_sendq *sq, u32 slots)
@@ -154,7 +162,10 @@ static bool rpcrdma_sendq_has_room(const struct rpcrdma_sendq *sq, u32 slots)
 	return sq->posted - sq->completed + slots <= sq->depth;
 }
 
-/* Called with sq->lock */
+/*
+ * Called with sq->lock. A chain waits until it is posted, for rpcrdma_chain_waits():
+ * whoever claims to answer it before could have it built anew meanwhile.
+ */
 static noinline void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
@@ -165,8 +176,8 @@ static noinline void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
 						 struct rpcrdma_chain, list);
 		if (!chain || !rpcrdma_sendq_has_room(sq, chain->slots))
 			return;
-		list_del_init(&chain->list);
-		rpcrdma_chain_post(ep, chain);
+		if (rpcrdma_chain_post(ep, chain))
+			list_del_init_careful(&chain->list);
 	}
 }
 
@@ -371,6 +382,26 @@ static noinline void rpcrdma_chain_wait(struct rpcrdma_ep *ep,
 		ep->ops->queued(ep);
 	chain->busy = true;
 	list_add_tail(&chain->list, &ep->sendq.waiting);
+}
+
+/**
+ * rpcrdma_chain_still_waits - does a chain wait that seemed to?
+ * @chain: chain that was in a list
+ *
+ * Context: any but within the Send Queue's lock: it may be about to be posted, and
+ * its answer may be here before it has left the list.
+ *
+ * Return: as rpcrdma_chain_waits().
+ */
+bool rpcrdma_chain_still_waits(const struct rpcrdma_chain *chain)
+{
+	struct rpcrdma_sendq *sq = &chain->ep->sendq;
+	bool waits;
+
+	spin_lock_bh(&sq->lock);
+	waits = !list_empty(&chain->list);
+	spin_unlock_bh(&sq->lock);
+	return waits;
 }
 
 /**

@@ -475,17 +475,22 @@ rpcrdma_chain_init_one(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 	chain->slots = 1;
 }
 
+bool rpcrdma_chain_still_waits(const struct rpcrdma_chain *chain);
+
 /**
  * rpcrdma_chain_waits - was a chain given to the Send Queue and not posted yet?
  * @chain: chain that was given to it
  *
- * Context: any. The peer cannot answer one that waits.
+ * Context: any but within the Send Queue's lock. The peer cannot answer one that waits.
  *
  * Return: true if so, or if only a part of it was posted.
  */
 static inline bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
 {
-	return !list_empty_careful(&chain->list);
+	/* Pairs with rpcrdma_sendq_serve() */
+	if (likely(list_empty_careful(&chain->list)))
+		return false;
+	return rpcrdma_chain_still_waits(chain);
 }
 
 /**
