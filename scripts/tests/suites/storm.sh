@@ -188,7 +188,8 @@ storm_version() {
 	storm_cut
 }
 
-# What this guest can say of itself when something does not go on: ROLE.out/state
+# What this guest can say of itself when something does not go on: ROLE.out/state, and the
+# console, should it never come to an end
 storm_state() {
 	local task
 	{
@@ -196,17 +197,18 @@ storm_state() {
 		rdma resource show
 		rdma resource show qp
 		rdma resource show cm_id
-		grep -r . /sys/class/infiniband/*/ports/1/{state,hw_counters} || :
+		grep -r . /sys/class/infiniband/*/ports/1/{state,hw_counters,cm_*_msgs} | grep -v ':0$' || :
 		tc -s qdisc show dev eth0
 		cat /proc/net/rpcrdma/*
 		for task in /proc/[0-9]*; do
-			grep -qs 'State:.D' "$task/status" || [ "$(cat "$task/comm" 2>/dev/null)" = nfsd ] || continue
+			grep -qs 'State:.D' "$task/status" || grep -qsE 'nfsd|rpcrdma|rdma|rxe|ib_' "$task/stack" || continue
 			echo "${task#/proc/} $(cat "$task/comm")"
 			cat "$task/stack"
 		done
 		dmesg | tail -n 100
 	} >>/run/state 2>&1
 	save_file /run/state
+	sed "s/^/$ROLE state: /" /run/state >/dev/console
 }
 
 # ---- one after the other ---------------------------------------------------------------
