@@ -53,13 +53,6 @@ void rpcrdma_enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 		put_fixed(p, xid, vers, credits, proc);
 }
 
-/* A word that was written before */
-static void patch_u32(struct rpcrdma_enc *enc, u32 at, u32 value)
-{
-	if (!enc->overflow)
-		put_u32(enc->buf + at, value);
-}
-
 /**
  * rpcrdma_form_of_reply - how the Reply to a Call is written
  * @form: result
@@ -135,8 +128,8 @@ static __always_inline void put_msg(u8 *p, u32 xid, u32 credits,
  * @credits: requested or granted
  * @form: version, and whether by the option
  *
- * The same as rpcrdma_enc_begin() for RDMA_MSG, rpcrdma_enc_no_chunks() and
- * rpcrdma_enc_end().
+ * The same as rpcrdma_enc_begin() for RDMA_MSG, three times rpcrdma_enc_list_end(),
+ * and rpcrdma_enc_end().
  *
  * Context: Any context.
  */
@@ -150,6 +143,48 @@ void rpcrdma_enc_plain(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		return;
 	put_msg(p, xid, credits, form, RPCRDMA_NO_CHUNKS_LEN);
 	memset(p + len - RPCRDMA_NO_CHUNKS_LEN, 0, RPCRDMA_NO_CHUNKS_LEN);
+}
+
+/* All of a header with one segment, but for the chunk lists. Return: where those go */
+static u8 *put_one(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+		   const struct rpcrdma_form *form)
+{
+	u32 before = form->option ? RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN :
+				    RPCRDMA_FIXED_LEN;
+	u8 *p = enc_take(enc, before + RPCRDMA_ONE_CHUNK_LEN);
+
+	if (!p)
+		return NULL;
+	put_msg(p, xid, credits, form, RPCRDMA_ONE_CHUNK_LEN);
+	return p + before;
+}
+
+/**
+ * rpcrdma_enc_one_read - write a whole Transport Header with one Read segment
+ * @enc: cursor, fresh
+ * @xid: of the RPC, host order
+ * @credits: requested
+ * @form: version, and whether by the option
+ * @position: octets of the RPC message before the data item
+ * @seg: the only segment of the only chunk
+ *
+ * The same as rpcrdma_enc_begin() for RDMA_MSG, the chunk lists, and rpcrdma_enc_end().
+ *
+ * Context: Any context.
+ */
+void rpcrdma_enc_one_read(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+			  const struct rpcrdma_form *form, u32 position,
+			  const struct rpcrdma_segment *seg)
+{
+	u8 *p = put_one(enc, xid, credits, form);
+
+	if (!p)
+		return;
+	put_u32(p, 1);
+	put_u32(p + 4, position);
+	put_segment(p + 8, seg);
+	/* The end of the Read list; no Write list, and no Reply chunk */
+	memset(p + 24, 0, 3 * RPCRDMA_WORD);
 }
 
 /**
@@ -168,36 +203,16 @@ void rpcrdma_enc_one_write(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 			   const struct rpcrdma_form *form,
 			   const struct rpcrdma_segment *seg)
 {
-	u32 before = form->option ? RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN :
-				    RPCRDMA_FIXED_LEN;
-	u8 *p = enc_take(enc, before + RPCRDMA_ONE_CHUNK_LEN);
+	u8 *p = put_one(enc, xid, credits, form);
 
 	if (!p)
 		return;
-	put_msg(p, xid, credits, form, RPCRDMA_ONE_CHUNK_LEN);
-	p += before;
 	/* No Read list; a chunk, of one segment; no other, and no Reply chunk */
 	put_u32(p, 0);
 	put_u32(p + 4, 1);
 	put_u32(p + 8, 1);
 	put_segment(p + 12, seg);
-	put_u32(p + 28, 0);
-	put_u32(p + 32, 0);
-}
-
-/**
- * rpcrdma_enc_inv_handle - name the handle that the Reply may invalidate
- * @enc: cursor; nothing happens without the option
- * @handle: of a chunk, or 0
- *
- * For a Requester, which may know it only when the chunk lists are written.
- *
- * Context: Any context.
- */
-void rpcrdma_enc_inv_handle(struct rpcrdma_enc *enc, u32 handle)
-{
-	if (enc->option)
-		patch_u32(enc, enc->option + 3 * RPCRDMA_WORD, handle);
+	memset(p + 28, 0, 2 * RPCRDMA_WORD);
 }
 
 /**
@@ -210,8 +225,8 @@ void rpcrdma_enc_end(struct rpcrdma_enc *enc)
 {
 	u32 at = enc->option + RPCRDMA_WORD;
 
-	if (enc->option)
-		patch_u32(enc, at, enc->len - at - RPCRDMA_WORD);
+	if (enc->option && !enc->overflow)
+		put_u32(enc->buf + at, enc->len - at - RPCRDMA_WORD);
 }
 
 /**
@@ -272,22 +287,6 @@ void rpcrdma_enc_write_chunk(struct rpcrdma_enc *enc, u32 segs)
 void rpcrdma_enc_reply_chunk(struct rpcrdma_enc *enc, u32 segs)
 {
 	rpcrdma_enc_write_chunk(enc, segs);
-}
-
-/**
- * rpcrdma_enc_no_chunks - write all three chunk lists, which are empty
- * @enc: cursor
- *
- * The same as three times rpcrdma_enc_list_end().
- *
- * Context: Any context.
- */
-void rpcrdma_enc_no_chunks(struct rpcrdma_enc *enc)
-{
-	u8 *p = enc_take(enc, RPCRDMA_NO_CHUNKS_LEN);
-
-	if (p)
-		memset(p, 0, RPCRDMA_NO_CHUNKS_LEN);
 }
 
 /**

@@ -154,13 +154,6 @@ static void wire_encode_option(struct kunit *test)
 	encode_option(&enc);
 
 	expect_octets(test, &enc, encoded_option, sizeof(encoded_option));
-
-	/* The handle may come last; a word elsewhere stays what it is */
-	rpcrdma_enc_inv_handle(&enc, 0xa1a2a3a4);
-	KUNIT_EXPECT_EQ(test, memcmp(buf + 28, buf + 48, 4), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(buf, encoded_option, 28), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(buf + 32, encoded_option + 32,
-				     sizeof(encoded_option) - 32), 0);
 }
 
 static void wire_encode_option_empty(struct kunit *test)
@@ -206,7 +199,6 @@ static void wire_encode_form(struct kunit *test)
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_inv_handle(&enc, 5);
 	rpcrdma_enc_end(&enc);
 
 	expect_octets(test, &enc, want, sizeof(want));
@@ -243,7 +235,6 @@ static void wire_encode_option_overflow(struct kunit *test)
 		rpcrdma_enc_init(&enc, buf, max);
 
 		encode_option(&enc);
-		rpcrdma_enc_inv_handle(&enc, 5);
 
 		expect_overflow(test, &enc, max, whole);
 	}
@@ -287,33 +278,7 @@ static void wire_encode_overflow(struct kunit *test)
 	}
 }
 
-/* As three empty lists, one by one */
-static void wire_encode_no_chunks(struct kunit *test)
-{
-	u8 one_by_one[40], at_once[40];
-	struct rpcrdma_enc enc;
-
-	memset(at_once, 0xff, sizeof(at_once));
-	memset(one_by_one, 0xff, sizeof(one_by_one));
-	rpcrdma_enc_init(&enc, one_by_one, sizeof(one_by_one));
-	rpcrdma_enc_fixed(&enc, 1, 2, 3, RPCRDMA_MSG);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_init(&enc, at_once, RPCRDMA_HDR_MIN);
-	rpcrdma_enc_fixed(&enc, 1, 2, 3, RPCRDMA_MSG);
-	rpcrdma_enc_no_chunks(&enc);
-
-	KUNIT_EXPECT_FALSE(test, enc.overflow);
-	KUNIT_EXPECT_EQ(test, enc.len, RPCRDMA_HDR_MIN);
-	KUNIT_EXPECT_EQ(test, memcmp(one_by_one, at_once, sizeof(at_once)), 0);
-
-	rpcrdma_enc_no_chunks(&enc);
-	KUNIT_EXPECT_TRUE(test, enc.overflow);
-	KUNIT_EXPECT_EQ(test, enc.len, RPCRDMA_HDR_MIN);
-}
-
-/* As begin, no chunks, end; and nothing where one octet is missing */
+/* As begin, three empty lists, end; and nothing where one octet is missing */
 static void expect_plain(struct kunit *test, const struct rpcrdma_form *form)
 {
 	u32 len = rpcrdma_form_len(form);
@@ -324,7 +289,9 @@ static void expect_plain(struct kunit *test, const struct rpcrdma_form *form)
 	memset(in_steps, 0xff, sizeof(in_steps));
 	rpcrdma_enc_init(&enc, in_steps, sizeof(in_steps));
 	rpcrdma_enc_begin(&enc, XID, 32, RPCRDMA_MSG, form);
-	rpcrdma_enc_no_chunks(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_end(&enc);
 	KUNIT_EXPECT_EQ(test, enc.len, len);
 
@@ -354,43 +321,67 @@ static void wire_encode_plain(struct kunit *test)
 	expect_plain(test, &option);
 }
 
-/* The short way to a header with one Write segment, into just enough room and one less */
-static void expect_one_write(struct kunit *test, const struct rpcrdma_form *form)
+static const struct rpcrdma_segment one_segment = {
+	.handle = 0xa1a2a3a4,
+	.length = 0xb1b2b3b4,
+	.offset = 0xc1c2c3c4c5c6c7c8ULL,
+};
+
+#define ONE_SEGMENT_MAX	(RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN + RPCRDMA_ONE_CHUNK_LEN)
+
+/* A header with one segment, a Read chunk's or a Write chunk's, step by step */
+static void encode_one_steps(struct rpcrdma_enc *enc,
+			     const struct rpcrdma_form *form, bool read)
 {
-	static const struct rpcrdma_segment seg = {
-		.handle = 0xa1a2a3a4,
-		.length = 0xb1b2b3b4,
-		.offset = 0xc1c2c3c4c5c6c7c8ULL,
-	};
-	u8 want[RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN + RPCRDMA_ONE_CHUNK_LEN];
-	u8 buf[sizeof(want)];
+	rpcrdma_enc_begin(enc, XID, 32, RPCRDMA_MSG, form);
+	if (read)
+		rpcrdma_enc_read_segment(enc, 0x05060708, &one_segment);
+	rpcrdma_enc_list_end(enc);
+	if (!read) {
+		rpcrdma_enc_write_chunk(enc, 1);
+		rpcrdma_enc_segment(enc, &one_segment);
+	}
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_end(enc);
+}
+
+static void encode_one(struct rpcrdma_enc *enc, const struct rpcrdma_form *form,
+		       bool read)
+{
+	if (read)
+		rpcrdma_enc_one_read(enc, XID, 32, form, 0x05060708,
+				     &one_segment);
+	else
+		rpcrdma_enc_one_write(enc, XID, 32, form, &one_segment);
+}
+
+/* And at once, into just enough room and one octet less */
+static void expect_one(struct kunit *test, const struct rpcrdma_form *form,
+		       bool read)
+{
+	u8 want[ONE_SEGMENT_MAX], buf[ONE_SEGMENT_MAX];
 	struct rpcrdma_enc enc;
 	u32 len;
 
 	rpcrdma_enc_init(&enc, want, sizeof(want));
-	rpcrdma_enc_begin(&enc, XID, 32, RPCRDMA_MSG, form);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_write_chunk(&enc, 1);
-	rpcrdma_enc_segment(&enc, &seg);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_end(&enc);
+	encode_one_steps(&enc, form, read);
 	len = enc.len;
 
 	memset(buf, 0xee, sizeof(buf));
 	rpcrdma_enc_init(&enc, buf, len);
-	rpcrdma_enc_one_write(&enc, XID, 32, form, &seg);
+	encode_one(&enc, form, read);
 	expect_octets(test, &enc, want, len);
 
 	memset(buf, 0xee, sizeof(buf));
 	rpcrdma_enc_init(&enc, buf, len - 1);
-	rpcrdma_enc_one_write(&enc, XID, 32, form, &seg);
+	encode_one(&enc, form, read);
 	KUNIT_EXPECT_TRUE(test, enc.overflow);
 	KUNIT_EXPECT_EQ(test, enc.len, 0U);
 	KUNIT_EXPECT_EQ(test, buf[0], 0xee);
 }
 
-static void wire_encode_one_write(struct kunit *test)
+static void wire_encode_one(struct kunit *test)
 {
 	const struct rpcrdma_form v1 = { .vers = RPCRDMA_V1 };
 	const struct rpcrdma_form option = {
@@ -400,8 +391,10 @@ static void wire_encode_one_write(struct kunit *test)
 		.inv_handle = 0x01020304,
 	};
 
-	expect_one_write(test, &v1);
-	expect_one_write(test, &option);
+	expect_one(test, &v1, true);
+	expect_one(test, &v1, false);
+	expect_one(test, &option, true);
+	expect_one(test, &option, false);
 }
 
 /* What was decoded and given back in full is, octet for octet, what came */
@@ -518,9 +511,8 @@ static struct kunit_case wire_enc_cases[] = {
 	KUNIT_CASE(wire_encode_option_overflow),
 	KUNIT_CASE(wire_form_of_reply),
 	KUNIT_CASE(wire_encode_overflow),
-	KUNIT_CASE(wire_encode_no_chunks),
 	KUNIT_CASE(wire_encode_plain),
-	KUNIT_CASE(wire_encode_one_write),
+	KUNIT_CASE(wire_encode_one),
 	KUNIT_CASE(wire_encode_decoded),
 	KUNIT_CASE(wire_chunk_result),
 	KUNIT_CASE(wire_chunk_result_large),

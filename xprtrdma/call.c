@@ -16,6 +16,9 @@
  * @snd: the Call
  * @rcv: where the Reply will be
  * @plan: how they travel
+ * @reads: MRs of the Read chunk; those of all chunks are in the request, in this order
+ * @writes: MRs of the Write chunk
+ * @replies: MRs of the Reply chunk
  */
 struct rpcrdma_call {
 	struct rpcrdma_xprt *rx;
@@ -24,6 +27,9 @@ struct rpcrdma_call {
 	const struct xdr_buf *snd;
 	struct xdr_buf *rcv;
 	struct rpcrdma_call_plan plan;
+	int reads;
+	int writes;
+	int replies;
 };
 
 /*
@@ -97,98 +103,107 @@ static void rpcrdma_segment_of(const struct rpcrdma_mr *mr,
 	seg->offset = mr->mr->iova;
 }
 
-/*
- * Where rpcrdma_mrs_map() will append: list_for_each_entry_continue() from here
- * walks what it did. Without any MR it is the head of the list, as that wants.
- */
-static struct rpcrdma_mr *rpcrdma_last_mr(const struct rpcrdma_req *req)
+/* Return: MRs of a chunk, or an error. With them all that was mapped is the request's. */
+static int rpcrdma_call_map(struct rpcrdma_call *call, const struct xdr_buf *buf,
+			    unsigned int parts, bool remote_write)
 {
-	return list_last_entry(&req->mrs, struct rpcrdma_mr, list);
+	return rpcrdma_mrs_map(call->rx, &call->req->mrs, buf, parts,
+			       remote_write);
+}
+
+static int rpcrdma_map_reads(struct rpcrdma_call *call)
+{
+	switch (call->plan.mode) {
+	case RPCRDMA_CALL_READ_CHUNK:
+		return rpcrdma_call_map(call, call->snd, RPCRDMA_PART_PAGES,
+					false);
+	case RPCRDMA_CALL_POSITION_ZERO:
+		return rpcrdma_call_map(call, call->snd, RPCRDMA_PART_ALL,
+					false);
+	default:
+		return 0;
+	}
+}
+
+/* What the server will read and write */
+static int rpcrdma_map_chunks(struct rpcrdma_call *call)
+{
+	const struct rpcrdma_call_plan *plan = &call->plan;
+
+	call->reads = rpcrdma_map_reads(call);
+	if (call->reads < 0)
+		return call->reads;
+	if (plan->write_list)
+		call->writes = rpcrdma_call_map(call, call->rcv,
+						RPCRDMA_PART_PAGES, true);
+	if (call->writes < 0)
+		return call->writes;
+	if (plan->reply_chunk)
+		call->replies = rpcrdma_call_map(call, call->rcv,
+						 plan->write_list ?
+						 RPCRDMA_PART_HEAD | RPCRDMA_PART_TAIL :
+						 RPCRDMA_PART_ALL, true);
+	return min(call->replies, 0);
 }
 
 /*
  * The data item of a Read chunk goes without its XDR roundup (RFC 8166,
  * section 3.4.5.2); a Position-Zero chunk is the whole message as it is.
  */
-static int rpcrdma_encode_read_list(struct rpcrdma_call *call)
+static u32 rpcrdma_read_position(const struct rpcrdma_call *call)
 {
-	bool zero = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
-	u32 position = zero ? 0 : call->snd->head[0].iov_len;
-	struct rpcrdma_req *req = call->req;
-	struct rpcrdma_mr *mr = rpcrdma_last_mr(req);
-	struct rpcrdma_segment seg;
-	int rc;
-
-	if (zero || call->plan.mode == RPCRDMA_CALL_READ_CHUNK) {
-		rc = rpcrdma_mrs_map(call->rx, &req->mrs, call->snd,
-				     zero ? RPCRDMA_PART_ALL :
-					    RPCRDMA_PART_PAGES, false);
-		if (rc < 0)
-			return rc;
-		list_for_each_entry_continue(mr, &req->mrs, list) {
-			rpcrdma_segment_of(mr, &seg);
-			rpcrdma_enc_read_segment(&req->enc, position, &seg);
-			call->rx->stats.total_rdma_request += seg.length;
-		}
-		call->rx->stats.read_chunk_count += !!rc;
-	}
-	rpcrdma_enc_list_end(&req->enc);
-	return 0;
+	return call->plan.mode == RPCRDMA_CALL_POSITION_ZERO ?
+	       0 : call->snd->head[0].iov_len;
 }
 
-/* The chunk of the MRs behind @mr. Return: octets of its segments */
-static u32 rpcrdma_encode_segments(struct rpcrdma_call *call,
-				   struct rpcrdma_mr *mr)
+/* Return: the MR behind them */
+static struct rpcrdma_mr *rpcrdma_encode_reads(struct rpcrdma_call *call,
+					       struct rpcrdma_mr *mr)
+{
+	u32 position = rpcrdma_read_position(call);
+	struct rpcrdma_segment seg;
+	int i;
+
+	for (i = 0; i < call->reads; i++, mr = list_next_entry(mr, list)) {
+		rpcrdma_segment_of(mr, &seg);
+		rpcrdma_enc_read_segment(&call->req->enc, position, &seg);
+	}
+	return mr;
+}
+
+/* Return: the MR behind them */
+static struct rpcrdma_mr *rpcrdma_encode_segments(struct rpcrdma_call *call,
+						  struct rpcrdma_mr *mr, int nr)
 {
 	struct rpcrdma_segment seg;
-	u32 bytes = 0;
 
-	list_for_each_entry_continue(mr, &call->req->mrs, list) {
+	for (; nr; nr--, mr = list_next_entry(mr, list)) {
 		rpcrdma_segment_of(mr, &seg);
 		rpcrdma_enc_segment(&call->req->enc, &seg);
-		bytes += seg.length;
 	}
-	return bytes;
+	return mr;
 }
 
-/* No segment for the XDR roundup: RFC 8166, section 3.4.6.2 */
-static int rpcrdma_encode_write_list(struct rpcrdma_call *call)
+/* The chunk lists. No segment is for the XDR roundup: RFC 8166, section 3.4.6.2 */
+static void rpcrdma_encode_lists(struct rpcrdma_call *call)
 {
-	struct rpcrdma_req *req = call->req;
-	struct rpcrdma_mr *last = rpcrdma_last_mr(req);
-	int rc = 0;
+	struct rpcrdma_enc *enc = &call->req->enc;
+	struct rpcrdma_mr *mr;
 
-	if (call->plan.write_list)
-		rc = rpcrdma_mrs_map(call->rx, &req->mrs, call->rcv,
-				     RPCRDMA_PART_PAGES, true);
-	if (rc > 0) {
-		rpcrdma_enc_write_chunk(&req->enc, rc);
-		req->write_offered = rpcrdma_encode_segments(call, last);
-		call->rx->stats.write_chunk_count++;
+	mr = list_first_entry(&call->req->mrs, struct rpcrdma_mr, list);
+	mr = rpcrdma_encode_reads(call, mr);
+	rpcrdma_enc_list_end(enc);
+	if (call->writes) {
+		rpcrdma_enc_write_chunk(enc, call->writes);
+		mr = rpcrdma_encode_segments(call, mr, call->writes);
 	}
-	rpcrdma_enc_list_end(&req->enc);
-	return min(rc, 0);
-}
-
-static int rpcrdma_encode_reply_chunk(struct rpcrdma_call *call)
-{
-	struct rpcrdma_req *req = call->req;
-	struct rpcrdma_mr *last = rpcrdma_last_mr(req);
-	int rc = 0;
-
-	if (call->plan.reply_chunk)
-		rc = rpcrdma_mrs_map(call->rx, &req->mrs, call->rcv,
-				     call->plan.write_list ?
-				     RPCRDMA_PART_HEAD | RPCRDMA_PART_TAIL :
-				     RPCRDMA_PART_ALL, true);
-	if (rc > 0) {
-		rpcrdma_enc_reply_chunk(&req->enc, rc);
-		req->reply_offered = rpcrdma_encode_segments(call, last);
-		call->rx->stats.reply_chunk_count++;
+	rpcrdma_enc_list_end(enc);
+	if (call->replies) {
+		rpcrdma_enc_reply_chunk(enc, call->replies);
+		rpcrdma_encode_segments(call, mr, call->replies);
 	} else {
-		rpcrdma_enc_list_end(&req->enc);
+		rpcrdma_enc_list_end(enc);
 	}
-	return min(rc, 0);
 }
 
 /*
@@ -207,43 +222,74 @@ static u32 rpcrdma_best_handle(const struct rpcrdma_req *req)
 	return best.handle;
 }
 
-static int rpcrdma_encode_chunks(struct rpcrdma_call *call)
+/* Octets of @nr MRs, from @mr on, which is the one behind them then */
+static u32 rpcrdma_mrs_length(struct rpcrdma_mr **mr, int nr)
 {
-	const struct rpcrdma_call_plan *plan = &call->plan;
-	int rc;
+	u32 bytes = 0;
 
-	if (!plan->write_list && !plan->reply_chunk &&
-	    plan->mode != RPCRDMA_CALL_READ_CHUNK &&
-	    plan->mode != RPCRDMA_CALL_POSITION_ZERO) {
-		rpcrdma_enc_no_chunks(&call->req->enc);
-		return 0;
-	}
-	rc = rpcrdma_encode_read_list(call);
-	if (!rc)
-		rc = rpcrdma_encode_write_list(call);
-	if (!rc)
-		rc = rpcrdma_encode_reply_chunk(call);
-	return rc;
+	for (; nr; nr--, *mr = list_next_entry(*mr, list))
+		bytes += (*mr)->mr->length;
+	return bytes;
+}
+
+/* What the Reply may have in its chunks; and statistics */
+static void rpcrdma_note_chunks(struct rpcrdma_call *call)
+{
+	struct rpcrdma_xprt_stats *stats = &call->rx->stats;
+	struct rpcrdma_req *req = call->req;
+	struct rpcrdma_mr *mr;
+
+	mr = list_first_entry(&req->mrs, struct rpcrdma_mr, list);
+	stats->total_rdma_request += rpcrdma_mrs_length(&mr, call->reads);
+	req->write_offered = rpcrdma_mrs_length(&mr, call->writes);
+	req->reply_offered = rpcrdma_mrs_length(&mr, call->replies);
+	stats->read_chunk_count += !!call->reads;
+	stats->write_chunk_count += !!call->writes;
+	stats->reply_chunk_count += !!call->replies;
+}
+
+/* A chunk of one segment is all that most have that have any */
+static bool rpcrdma_encode_one(struct rpcrdma_call *call, u32 xid)
+{
+	struct rpcrdma_req *req = call->req;
+	struct rpcrdma_segment seg;
+
+	if (call->reads + call->writes != 1 || call->replies ||
+	    call->plan.mode == RPCRDMA_CALL_POSITION_ZERO)
+		return false;
+	rpcrdma_segment_of(list_first_entry(&req->mrs, struct rpcrdma_mr, list),
+			   &seg);
+	if (call->writes)
+		rpcrdma_enc_one_write(&req->enc, xid, call->ep->sizes.credits,
+				      &req->form, &seg);
+	else
+		rpcrdma_enc_one_read(&req->enc, xid, call->ep->sizes.credits,
+				     &req->form, call->snd->head[0].iov_len, &seg);
+	return true;
 }
 
 static int rpcrdma_encode_header(struct rpcrdma_call *call)
 {
 	struct rpcrdma_req *req = call->req;
 	bool zero = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
-	int rc;
+	u32 xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
 
 	rpcrdma_enc_init(&req->enc, req->hdr.data,
 			 min(req->hdr.size, call->rx->inline_send));
-	rpcrdma_enc_begin(&req->enc,
-			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
-			  call->ep->sizes.credits,
-			  zero ? RPCRDMA_NOMSG : RPCRDMA_MSG, &req->form);
-	rc = rpcrdma_encode_chunks(call);
-	if (rc)
-		return rc;
+	if (list_empty(&req->mrs)) {
+		rpcrdma_enc_plain(&req->enc, xid, call->ep->sizes.credits,
+				  &req->form);
+		return req->enc.overflow ? -EMSGSIZE : 0;
+	}
+	rpcrdma_note_chunks(call);
 	if (rpcrdma_nego_invalidates(&call->rx->nego))
-		rpcrdma_enc_inv_handle(&req->enc, rpcrdma_best_handle(req));
-	rpcrdma_enc_end(&req->enc);
+		req->form.inv_handle = rpcrdma_best_handle(req);
+	if (!rpcrdma_encode_one(call, xid)) {
+		rpcrdma_enc_begin(&req->enc, xid, call->ep->sizes.credits,
+				  zero ? RPCRDMA_NOMSG : RPCRDMA_MSG, &req->form);
+		rpcrdma_encode_lists(call);
+		rpcrdma_enc_end(&req->enc);
+	}
 	call->rx->stats.nomsg_call_count += zero;
 	return req->enc.overflow ? -EMSGSIZE : 0;
 }
@@ -346,7 +392,9 @@ static noinline int rpcrdma_call_prepare(struct rpcrdma_xprt *rx,
 		return -ENOBUFS;
 	if (rpcrdma_req_map(ep, req))
 		return -ENOBUFS;
-	rc = rpcrdma_encode_header(&call);
+	rc = rpcrdma_map_chunks(&call);
+	if (!rc)
+		rc = rpcrdma_encode_header(&call);
 	if (rc)
 		return rc;
 	return rpcrdma_prepare_send(&call);

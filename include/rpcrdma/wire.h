@@ -420,10 +420,12 @@ void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		       enum rpcrdma_proc proc, const struct rpcrdma_form *form);
 void rpcrdma_enc_plain(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		       const struct rpcrdma_form *form);
+void rpcrdma_enc_one_read(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+			  const struct rpcrdma_form *form, u32 position,
+			  const struct rpcrdma_segment *seg);
 void rpcrdma_enc_one_write(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 			   const struct rpcrdma_form *form,
 			   const struct rpcrdma_segment *seg);
-void rpcrdma_enc_inv_handle(struct rpcrdma_enc *enc, u32 handle);
 void rpcrdma_enc_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_read_segment(struct rpcrdma_enc *enc, u32 position,
 			      const struct rpcrdma_segment *seg);
@@ -431,7 +433,6 @@ void rpcrdma_enc_write_chunk(struct rpcrdma_enc *enc, u32 segs);
 void rpcrdma_enc_reply_chunk(struct rpcrdma_enc *enc, u32 segs);
 void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 			 const struct rpcrdma_segment *seg);
-void rpcrdma_enc_no_chunks(struct rpcrdma_enc *enc);
 void rpcrdma_enc_err_vers(struct rpcrdma_enc *enc, u32 xid, u32 vers,
 			  u32 credits, u32 low, u32 high);
 void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
@@ -461,7 +462,7 @@ static inline void rpcrdma_enc_list_end(struct rpcrdma_enc *enc)
  *	begin { read_segment }* list_end
  *	      { write_chunk { segment }* }* list_end
  *	      ( reply_chunk { segment }* | list_end )
- *	      [ inv_handle ] end
+ *	      end
  */
 
 #endif /* RPCRDMA_WIRE_H */

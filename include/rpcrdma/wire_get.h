@@ -82,9 +82,10 @@ hdr_direction(const struct rpcrdma_hdr *hdr)
 	return hdr->option ? hdr->direction : hdr_msg_direction(hdr);
 }
 
-/* wire.c, for its test */
+/* wire_short.c, for its test */
 bool hdr_decode_short(struct rpcrdma_hdr *hdr,
 		      const struct rpcrdma_limits *lim);
+/* wire.c, for wire_short.c */
 enum rpcrdma_disposition hdr_decode_long(struct rpcrdma_hdr *hdr,
 					 const struct rpcrdma_limits *lim);
 /* wire_view.c, for wire.c */

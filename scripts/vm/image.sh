@@ -33,7 +33,7 @@ GUEST_MODULES=(
 )
 
 # What peers read and write Transport Headers with, if they do
-PEER_PURE=("$SCRIPTS"/../common/{wire,wire_view,wire_enc,cm_private}.c "$SCRIPTS"/../include/rpcrdma/{wire,wire_get,wire_os,cm_private}.h)
+PEER_PURE=("$SCRIPTS"/../common/{wire,wire_short,wire_view,wire_enc,cm_private}.c "$SCRIPTS"/../include/rpcrdma/{wire,wire_get,wire_os,cm_private}.h)
 
 guest_which() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
 
