@@ -33,14 +33,15 @@ GUEST_MODULES=(
 )
 
 # What peers read and write Transport Headers with, if they do
-PEER_PURE=("$SCRIPTS"/../common/{wire,wire_short,wire_view,wire_enc,cm_private}.c "$SCRIPTS"/../include/rpcrdma/{wire,wire_get,wire_os,cm_private}.h)
+PEER_PURE=("$SCRIPTS"/../common/{wire,wire_short,wire_view,wire_enc,cm_private}.c)
+PEER_HEADERS=("$SCRIPTS"/../include/rpcrdma/{wire,wire_get,wire_os,cm_private}.h)
 
 guest_which() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
 
 # Hash of what an archive is made of: this file, and size and time of each input.
 image_key() {
 	{
-		cat "$SCRIPTS/vm/image.sh" "$SCRIPTS/vm/init" "$SCRIPTS"/vm/tools/*.c "$SCRIPTS"/peer/*.[ch] "${PEER_PURE[@]}"
+		cat "$SCRIPTS/vm/image.sh" "$SCRIPTS/vm/init" "$SCRIPTS"/vm/tools/*.c "$SCRIPTS"/peer/*.[ch] "${PEER_PURE[@]}" "${PEER_HEADERS[@]}"
 		stat -Lc '%n %s %Y' "$@"
 	} | sha256sum | cut -c1-16
 }
@@ -138,7 +139,7 @@ image_peers() {
 		sources=("$SCRIPTS/peer/$name"*.c)
 		[ -e "${sources[0]}" ] || continue
 		gcc -O2 -Wall -Wextra -I "$SCRIPTS/../include" -o "$out" "${sources[@]}" "$SCRIPTS"/peer/verbs*.c \
-			"${PEER_PURE[@]:0:4}" -lrdmacm -libverbs ||
+			"${PEER_PURE[@]}" -lrdmacm -libverbs ||
 			die "cannot build $name"
 		image_add_libraries "$root" "$out"
 	done
@@ -186,7 +187,7 @@ image_cached() {
 			say "building the guest image ($what)" >&2
 			find "$CACHE/image" -name "$what-*.cpio" -mtime +7 -delete
 			"image_${what}_build" "$out"
-		) 9>"$CACHE/image/.lock"
+		) 9>"$CACHE/image/.lock" || return
 	fi
 	printf '%s\n' "$out"
 }
