@@ -146,8 +146,8 @@ void rpcrdma_enc_plain(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 }
 
 /* All of a header with one segment, but for the chunk lists. Return: where those go */
-static u8 *put_one(struct rpcrdma_enc *enc, u32 xid, u32 credits,
-		   const struct rpcrdma_form *form)
+static __always_inline u8 *put_one(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+				   const struct rpcrdma_form *form)
 {
 	u32 before = form->option ? RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN :
 				    RPCRDMA_FIXED_LEN;
