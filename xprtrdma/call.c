@@ -111,6 +111,10 @@ static int rpcrdma_call_map(struct rpcrdma_call *call, const struct xdr_buf *buf
 			       remote_write);
 }
 
+/*
+ * The data item of a Read chunk goes without its XDR roundup (RFC 8166,
+ * section 3.4.5.2); a Position-Zero chunk is the whole message as it is.
+ */
 static int rpcrdma_map_reads(struct rpcrdma_call *call)
 {
 	switch (call->plan.mode) {
@@ -125,7 +129,7 @@ static int rpcrdma_map_reads(struct rpcrdma_call *call)
 	}
 }
 
-/* What the server will read and write */
+/* What the server will read and write; no XDR roundup: RFC 8166, section 3.4.6.2 */
 static int rpcrdma_map_chunks(struct rpcrdma_call *call)
 {
 	const struct rpcrdma_call_plan *plan = &call->plan;
@@ -146,10 +150,7 @@ static int rpcrdma_map_chunks(struct rpcrdma_call *call)
 	return min(call->replies, 0);
 }
 
-/*
- * The data item of a Read chunk goes without its XDR roundup (RFC 8166,
- * section 3.4.5.2); a Position-Zero chunk is the whole message as it is.
- */
+/* Positions count from the beginning of the message: RFC 8166, section 3.4.5 */
 static u32 rpcrdma_read_position(const struct rpcrdma_call *call)
 {
 	return call->plan.mode == RPCRDMA_CALL_POSITION_ZERO ?
@@ -184,7 +185,7 @@ static struct rpcrdma_mr *rpcrdma_encode_segments(struct rpcrdma_call *call,
 	return mr;
 }
 
-/* The chunk lists. No segment is for the XDR roundup: RFC 8166, section 3.4.6.2 */
+/* The chunk lists, from MRs in their order */
 static void rpcrdma_encode_lists(struct rpcrdma_call *call)
 {
 	struct rpcrdma_enc *enc = &call->req->enc;

@@ -247,7 +247,8 @@ struct rpcrdma_xprt_stats {
  * @limits: what the decoder takes on the connection
  * @pool: MRs
  * @fence_wait: who waits for the memory of an abandoned RPC
- * @req_lock: protects what follows; may be taken within transport_lock
+ * @req_lock: protects what follows; may be taken within transport_lock, and the Send
+ *	Queue's lock within it
  * @free: free slots, the one last used first
  * @all: all slots, those of the reverse direction included
  * @granted: credits the server granted

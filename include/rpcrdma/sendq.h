@@ -34,7 +34,8 @@ struct rpcrdma_ep;
  *	NULL: the chain owns nothing but header buffers that stay mapped. It is
  *	not signalled (one in a batch is, by the queue's own cqe), nobody is
  *	told, and its memory may be reused once the peer's answer shows that
- *	it was received, or in rpcrdma_ep_ops.release.
+ *	it was received and rpcrdma_chain_waits() says no, or in
+ *	rpcrdma_ep_ops.release.
  */
 struct rpcrdma_chain {
 	struct ib_cqe cqe;

@@ -4,8 +4,8 @@
  * draft-cel-nfsv4-rpcrdma-version-two-00, section 4): what it looks like, a
  * checked view of a received one, and a cursor to write one.
  *
- * Pure: no allocation, no lock, no page, no clock. Nothing outside wire_get.h,
- * wire_enc.c and cm_private.c knows the byte order of the wire.
+ * Pure: no allocation, no lock, no page, no clock. Nothing outside wire_get.h
+ * and cm_private.c knows the byte order of the wire.
  */
 #ifndef RPCRDMA_WIRE_H
 #define RPCRDMA_WIRE_H
