@@ -436,6 +436,15 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	return rc;
 }
 
+/* @wire: where it seems to be. Return: where it was; OFF when it was not on the wire. */
+static __always_inline int rpcrdma_wire_off(struct rpcrdma_req *req, int wire)
+{
+	while (wire >= RPCRDMA_WIRE_ON)
+		if (atomic_try_cmpxchg(&req->wire, &wire, RPCRDMA_WIRE_OFF))
+			return wire;
+	return RPCRDMA_WIRE_OFF;
+}
+
 /*
  * Takes a request off the wire; its reference is the caller's. One that still
  * waits for Send Queue slots stays: who claims to answer it would have the slot
@@ -443,16 +452,22 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
  *
  * Return: where it was; RPCRDMA_WIRE_OFF when it was not on the wire.
  */
-static inline int rpcrdma_wire_take(struct rpcrdma_req *req)
+static int rpcrdma_wire_take(struct rpcrdma_req *req)
 {
 	/* Pairs with rpcrdma_req_post(): the chain is as that left it */
 	int wire = atomic_read_acquire(&req->wire);
 
-	do {
-		if (wire < RPCRDMA_WIRE_ON || rpcrdma_chain_waits(&req->chain))
-			return RPCRDMA_WIRE_OFF;
-	} while (!atomic_try_cmpxchg(&req->wire, &wire, RPCRDMA_WIRE_OFF));
-	return wire;
+	if (wire < RPCRDMA_WIRE_ON || rpcrdma_chain_waits(&req->chain))
+		return RPCRDMA_WIRE_OFF;
+	return rpcrdma_wire_off(req, wire);
+}
+
+static noinline bool rpcrdma_req_answered_early(struct rpcrdma_req *req)
+{
+	if (rpcrdma_wire_take(req) == RPCRDMA_WIRE_OFF)
+		return false;
+	rpcrdma_req_put(req);
+	return true;
 }
 
 /**
@@ -466,7 +481,12 @@ static inline int rpcrdma_wire_take(struct rpcrdma_req *req)
  */
 bool rpcrdma_req_answered(struct rpcrdma_req *req)
 {
-	if (unlikely(rpcrdma_wire_take(req) == RPCRDMA_WIRE_OFF))
+	/* As rpcrdma_wire_take(); a call in here would cost each Reply its registers */
+	int wire = atomic_read_acquire(&req->wire);
+
+	if (unlikely(!list_empty_careful(&req->chain.list)))
+		return rpcrdma_req_answered_early(req);
+	if (unlikely(rpcrdma_wire_off(req, wire) == RPCRDMA_WIRE_OFF))
 		return false;
 	rpcrdma_req_put(req);
 	return true;
