@@ -16,8 +16,9 @@ slots_run() {
 }
 
 # A wake-up that gets lost is made good by another RPC's end, or never. TIMES: P99 by median.
-# With few slots everybody waits, and alike; where most find one free at once, the median is
-# theirs, and P99 is of those who wait.
+# Small, but not too small: with either module the median of one run was seen to be seven
+# times that of another, and P99 1.4 to 3.5 medians with 4 slots. Where most find a slot free
+# at once, with 128, the median is theirs, and P99 is of those who wait: up to 4.5.
 slots_even() {
 	local median p99 most
 	read -r median p99 most </run/latency
@@ -39,7 +40,7 @@ slots_case() {
 
 suite_slots() {
 	on_server "dd if=/dev/zero of=$EXPORT/bench bs=1M count=16 status=none" >/dev/null
-	slots_case getattr 4 4
-	slots_case read4k 4 4
+	slots_case getattr 4 8
+	slots_case read4k 4 8
 	slots_case getattr 128 10
 }
