@@ -268,14 +268,27 @@ static void one_process(void (*op)(long), long p, long depth, long count,
 	}
 }
 
+/* Those who measure how long they wait begin together, when all of them are there */
+static void wait_at(const int gate[2])
+{
+	char c;
+
+	close(gate[1]);
+	if (read(gate[0], &c, 1) != 0)
+		die("gate");
+}
+
 static void run(void (*op)(long), long count, long depth, double seconds)
 {
 	long p, total = 0, *done = shared(depth * sizeof(*done));
 	double start = now(), end = seconds ? start + seconds : 0;
-	int status;
+	int status, gate[2] = { -1, -1 };
 
-	if (getenv("LATENCY"))
+	if (getenv("LATENCY")) {
 		latency = shared(depth * sizeof(*latency));
+		if (pipe(gate))
+			die("pipe");
+	}
 	for (p = 0; p < depth; p++) {
 		pid_t pid = depth > 1 ? fork() : 0;
 
@@ -283,10 +296,14 @@ static void run(void (*op)(long), long count, long depth, double seconds)
 			die("fork");
 		if (pid)
 			continue;
+		if (latency && depth > 1)
+			wait_at(gate);
 		one_process(op, p, depth, count, end, &done[p]);
 		if (depth > 1)
 			_exit(0);
 	}
+	if (latency)
+		close(gate[1]);
 	for (p = 1; depth > 1 && p <= depth; p++)
 		if (wait(&status) < 0 || status)
 			exit(1);
