@@ -319,6 +319,8 @@ static void rpcrdma_send_done(struct rpcrdma_chain *chain,
 		container_of(chain, struct rpcrdma_req, chain);
 
 	rpcrdma_body_unmap(chain->ep, req);
+	if (unlikely(req->hdr_before.data))
+		rpcrdma_dmabuf_free(&req->hdr_before);
 	/* Pairs with rpcrdma_fenced() */
 	smp_store_release(&req->sending, false);
 	if (wq_has_sleeper(&req->rx->fence_wait))
@@ -329,7 +331,8 @@ static void rpcrdma_send_done(struct rpcrdma_chain *chain,
 static void rpcrdma_build_chain(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 {
 	void (*done)(struct rpcrdma_chain *chain, enum ib_wc_status status) =
-		req->mapped ? rpcrdma_send_done : NULL;
+		unlikely(req->mapped || req->hdr_before.data) ?
+		rpcrdma_send_done : NULL;
 	struct rpcrdma_mr *mr;
 
 	if (likely(list_empty(&req->mrs))) {

@@ -5,8 +5,8 @@
  * Up to three hold a request: the RPC layer, from alloc_slot to free_slot;
  * the wire, from the Send until the Reply is here or the connection is gone;
  * and a signalled Send until it is complete. Sends that use only the request's
- * own buffer are not signalled: that the peer answers shows that it has read
- * them. So a slot whose RPC was given up is not used again, and its credit not
+ * own buffer are not signalled, unless it had to grow: that the peer answers shows
+ * that it has read them. So a slot whose RPC was given up is not used again, and its credit not
  * spent again, before one of the two has happened.
  */
 #include <linux/slab.h>
@@ -66,6 +66,7 @@ void rpcrdma_req_destroy(struct rpcrdma_req *req)
 	list_del(&req->all);
 	spin_unlock(&rx->req_lock);
 	rpcrdma_dmabuf_free(&req->hdr);
+	rpcrdma_dmabuf_free(&req->hdr_before);
 	mutex_unlock(&rx->lock);
 	kfree(req->sbuf);
 	kfree(req->rbuf);
@@ -303,6 +304,11 @@ static int rpcrdma_xdr_buf_reserve(struct rpcrdma_req *req, void **buf,
  * @size: octets
  * @gfp: how to allocate
  *
+ * The Send before this one may have been unsignalled. Its Reply does not say that it
+ * was acknowledged: the device may have to send it again, out of the old buffer, which
+ * is kept until the next Send, then a signalled one, is complete. If there is one
+ * already, what @req has now was never sent.
+ *
  * Context: as @gfp allows.
  *
  * Return: 0 or -ENOMEM.
@@ -315,7 +321,10 @@ int rpcrdma_req_reserve(struct rpcrdma_req *req, u32 size, gfp_t gfp)
 		return 0;
 	if (rpcrdma_dmabuf_alloc(&buf, size, DMA_TO_DEVICE, gfp))
 		return -ENOMEM;
-	rpcrdma_dmabuf_free(&req->hdr);
+	if (req->hdr.ep && !req->hdr_before.data)
+		req->hdr_before = req->hdr;
+	else
+		rpcrdma_dmabuf_free(&req->hdr);
 	req->hdr = buf;
 	return 0;
 }
@@ -545,6 +554,8 @@ void rpcrdma_reqs_release(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
 	list_for_each_entry(req, &rx->all, all) {
 		if (req->hdr.ep == ep)
 			rpcrdma_dmabuf_unmap(&req->hdr);
+		if (req->hdr_before.ep == ep)
+			rpcrdma_dmabuf_free(&req->hdr_before);
 		if (rpcrdma_wire_take(req) == RPCRDMA_WIRE_OFF)
 			continue;
 		/* We hold it, so that it is in no other list */

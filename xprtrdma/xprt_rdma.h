@@ -137,12 +137,14 @@ enum rpcrdma_wire {
  * @xid: XID of what was sent, host order; valid on the wire
  * @form: how it was sent; of a callback, how its Reply will be
  * @hdr: Transport Header, and behind it the octets that are copied
+ * @hdr_before: a smaller one that the device may still read, until the next Send is
+ *	complete
  * @enc: writes the header. Here, as each Call would pay for one on the stack
  * @sbuf: the Call, as XDR encodes it
  * @sbuf_size: its size
  * @rbuf: the Reply's head and tail
  * @rbuf_size: its size
- * @sending: the Send has mapped memory of the Upper Layer's
+ * @sending: the Send is signalled, for what it has mapped or what is before it
  * @chain: REG_MRs and Send
  * @send_wr: the Send; of one SGE while nobody sends
  * @sges: its SGEs. The first is @hdr while that is mapped, and the last may be a part
@@ -165,6 +167,7 @@ struct rpcrdma_req {
 	struct rpcrdma_form form;
 
 	struct rpcrdma_dmabuf hdr;
+	struct rpcrdma_dmabuf hdr_before;
 	struct rpcrdma_enc enc;
 	void *sbuf;
 	size_t sbuf_size;
