@@ -14,6 +14,9 @@
  * A chain that finds no room waits in a list and is posted, in order, by the
  * completion that makes room. Nobody sleeps for it. When the connection goes
  * down, rpcrdma_sendq_sweep() hands every chain back to its owner.
+ *
+ * Its lock is taken in process context only, and leaves softirqs on: those that a post
+ * raises shall not have to run before the next one posts.
  */
 
 #include "rpcrdma/endpoint.h"
@@ -238,9 +241,9 @@ void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
-	spin_lock_bh(&ep->sendq.lock);
+	spin_lock(&ep->sendq.lock);
 	lazy = rpcrdma_sendq_complete(ep, chain->seq);
-	spin_unlock_bh(&ep->sendq.lock);
+	spin_unlock(&ep->sendq.lock);
 	rpcrdma_lazy_give_back(lazy, wc->status);
 	rpcrdma_chain_give_back(chain, wc->status);
 }
@@ -254,10 +257,10 @@ static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
-	spin_lock_bh(&ep->sendq.lock);
+	spin_lock(&ep->sendq.lock);
 	marker->busy = false;
 	lazy = rpcrdma_sendq_complete(ep, marker->seq);
-	spin_unlock_bh(&ep->sendq.lock);
+	spin_unlock(&ep->sendq.lock);
 	rpcrdma_lazy_give_back(lazy, wc->status);
 }
 
@@ -292,11 +295,11 @@ void rpcrdma_sendq_init(struct rpcrdma_ep *ep)
  */
 void rpcrdma_sendq_open(struct rpcrdma_ep *ep)
 {
-	spin_lock_bh(&ep->sendq.lock);
+	spin_lock(&ep->sendq.lock);
 	/* CLOSING comes before rpcrdma_sendq_shut(): never open after it */
 	if (READ_ONCE(ep->state) < RPCRDMA_EP_CLOSING)
 		ep->sendq.open = true;
-	spin_unlock_bh(&ep->sendq.lock);
+	spin_unlock(&ep->sendq.lock);
 }
 
 /**
@@ -308,9 +311,9 @@ void rpcrdma_sendq_open(struct rpcrdma_ep *ep)
  */
 void rpcrdma_sendq_shut(struct rpcrdma_ep *ep)
 {
-	spin_lock_bh(&ep->sendq.lock);
+	spin_lock(&ep->sendq.lock);
 	ep->sendq.open = false;
-	spin_unlock_bh(&ep->sendq.lock);
+	spin_unlock(&ep->sendq.lock);
 }
 
 /**
@@ -325,13 +328,13 @@ void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep)
 	struct rpcrdma_chain *chain, *next, *lazy;
 	LIST_HEAD(sweep);
 
-	spin_lock_bh(&sq->lock);
+	spin_lock(&sq->lock);
 	lazy = sq->lazy;
 	sq->lazy = NULL;
 	sq->lazy_end = &sq->lazy;
 	list_splice_init(&sq->broken, &sweep);
 	list_splice_tail_init(&sq->waiting, &sweep);
-	spin_unlock_bh(&sq->lock);
+	spin_unlock(&sq->lock);
 
 	rpcrdma_lazy_give_back(lazy, IB_WC_WR_FLUSH_ERR);
 	list_for_each_entry_safe(chain, next, &sweep, list) {
@@ -388,8 +391,8 @@ static noinline void rpcrdma_chain_wait(struct rpcrdma_ep *ep,
  * rpcrdma_chain_still_waits - does a chain wait that seemed to?
  * @chain: chain that was in a list
  *
- * Context: any but within the Send Queue's lock: it may be about to be posted, and
- * its answer may be here before it has left the list.
+ * Context: process, but not within the Send Queue's lock: it may be about to be
+ * posted, and its answer may be here before it has left the list.
  *
  * Return: as rpcrdma_chain_waits().
  */
@@ -398,9 +401,9 @@ bool rpcrdma_chain_still_waits(const struct rpcrdma_chain *chain)
 	struct rpcrdma_sendq *sq = &chain->ep->sendq;
 	bool waits;
 
-	spin_lock_bh(&sq->lock);
+	spin_lock(&sq->lock);
 	waits = !list_empty(&chain->list);
-	spin_unlock_bh(&sq->lock);
+	spin_unlock(&sq->lock);
 	return waits;
 }
 
@@ -409,9 +412,9 @@ bool rpcrdma_chain_still_waits(const struct rpcrdma_chain *chain)
  * @ep: endpoint
  * @chain: at least one WR
  *
- * Context: process or softirq; does not sleep. On success the chain belongs
- * to the queue: see struct rpcrdma_chain for when it is the owner's again. On
- * error it was never posted and stays the caller's.
+ * Context: process; does not sleep. On success the chain belongs to the queue:
+ * see struct rpcrdma_chain for when it is the owner's again. On error it was never
+ * posted and stays the caller's.
  *
  * Return: 0; -ENOTCONN when the connection is not established or going down;
  * -EMSGSIZE when it is longer than rpcrdma_sendq_max_chain().
@@ -424,7 +427,7 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
 	if (unlikely(chain->slots > sq->max_chain))
 		return -EMSGSIZE;
 	chain->ep = ep;
-	spin_lock_bh(&sq->lock);
+	spin_lock(&sq->lock);
 	if (unlikely(!sq->open))
 		rc = -ENOTCONN;
 	else if (likely(list_empty(&sq->waiting) &&
@@ -432,6 +435,6 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain)
 		rpcrdma_chain_post(ep, chain);
 	else
 		rpcrdma_chain_wait(ep, chain);
-	spin_unlock_bh(&sq->lock);
+	spin_unlock(&sq->lock);
 	return rc;
 }

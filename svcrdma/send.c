@@ -255,7 +255,8 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 							&send->writes,
 							&send->chain, wr));
 	}
-	rc = rpcrdma_sendq_post(ep, &send->chain);
+	rc = rpcrdma_sendq_post_lone(ep, &send->chain,
+				     atomic_read(&send->conn->xprt.xpt_nr_rqsts) <= 1);
 	if (unlikely(rc))
 		svc_rdma_send_put(send);
 	return rc;

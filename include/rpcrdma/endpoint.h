@@ -10,6 +10,7 @@
 #define RPCRDMA_ENDPOINT_H
 
 #include <linux/atomic.h>
+#include <linux/bottom_half.h>
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -114,8 +115,8 @@ struct rpcrdma_ep_ops {
  *	are large enough for it from the start
  * @connect_timeout: jiffies that a Connect Request may go unanswered; of no
  *	use to a Responder
- * @send_poll: context of Send completions
- * @recv_poll: context of Receive completions
+ * @send_poll: context of Send completions; no softirq, they take the Send Queue's lock
+ * @recv_poll: context of Receive completions; likewise, for what answers them
  * @last_error: how the previous attempt to reach this peer ended; the same
  *	error again is not logged again
  */
@@ -433,6 +434,35 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
 
 /**
+ * rpcrdma_sendq_post_lone - post a chain, and have it sent at once if it is alone
+ * @ep: endpoint
+ * @chain: at least one WR
+ * @lone: whether no other message is to be expected soon
+ *
+ * A device made of software may send in a softirq. One that is raised where softirqs
+ * are off runs as soon as they are on again, here; else a thread is woken for it. That
+ * is one switch more, but where others post before it runs it sends for all of them,
+ * and its device's completions come together as well. An adapter does not care.
+ *
+ * Context: process; does not sleep. Otherwise as rpcrdma_sendq_post().
+ *
+ * Return: as rpcrdma_sendq_post().
+ */
+static inline int rpcrdma_sendq_post_lone(struct rpcrdma_ep *ep,
+					  struct rpcrdma_chain *chain,
+					  bool lone)
+{
+	int rc;
+
+	if (lone)
+		local_bh_disable();
+	rc = rpcrdma_sendq_post(ep, chain);
+	if (lone)
+		local_bh_enable();
+	return rc;
+}
+
+/**
  * rpcrdma_chain_init - start an empty chain
  * @chain: to be filled in; zeroes, or one that the Send Queue does not have
  * @done: see struct rpcrdma_chain
@@ -481,7 +511,8 @@ bool rpcrdma_chain_still_waits(const struct rpcrdma_chain *chain);
  * rpcrdma_chain_waits - was a chain given to the Send Queue and not posted yet?
  * @chain: chain that was given to it
  *
- * Context: any but within the Send Queue's lock. The peer cannot answer one that waits.
+ * Context: process, but not within the Send Queue's lock. The peer cannot answer one
+ * that waits.
  *
  * Return: true if so, or if only a part of it was posted.
  */
