@@ -14,49 +14,67 @@ as_root() {
 	if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# The release (uname -r) that "6.1", "6.12" or "debug" stands for here.
+# The release (uname -r) that "6.1", "6.12", "debug" or "kcsan" stands for here.
 kernel_release() {
 	local meta
 	case $1 in
 	6.1) meta=linux-headers-amd64 ;;
 	6.12) meta=linux-headers-6.12-amd64 ;;
-	debug*) debug_release "$1"; return ;;
-	*) die "no such kernel: $1 (6.1, 6.12, debug)" ;;
+	debug* | kcsan*) debug_release "$1"; return ;;
+	*) die "no such kernel: $1 (6.1, 6.12, debug, debug-6.12, kcsan)" ;;
 	esac
 	dpkg-query -W -f '${Depends}\n' "$meta" 2>/dev/null |
 		sed -n 's/.*linux-headers-\(6[^ ,]*-amd64\).*/\1/p' | grep . ||
 		die "$meta is not installed: run scripts/setup"
 }
 
-# "debug" is the 6.1 one, "debug-6.12" the other.
+# Our own kernels: "debug" is of 6.1, "debug-6.12" of the other; "kcsan", "kcsan-6.12".
 debug_series() {
 	case $1 in
-	debug) echo 6.1 ;;
-	debug-*) echo "${1#debug-}" ;;
+	*-*) echo "${1#*-}" ;;
+	*) echo 6.1 ;;
 	esac
+}
+
+# What is merged into tinyconfig, in order
+debug_configs() {
+	echo "$SCRIPTS/kernel/debug.config"
+	case $1 in kcsan*) echo "$SCRIPTS/kernel/kcsan.config" ;; esac
+}
+
+# Of all that were built for the same purpose
+debug_prefix() {
+	case $1 in kcsan*) printf 'kcsan-' ;; esac
+	debug_series "$1"
 }
 
 # Changes with Debian's source and with our configuration.
 debug_key() {
-	local ver
-	ver=$(dpkg-query -W -f '${Version}' "linux-source-$1" 2>/dev/null) ||
-		die "linux-source-$1 is not installed: run scripts/setup"
-	printf '%s-%s\n' "$ver" "$(sha256sum <"$SCRIPTS/kernel/debug.config" | cut -c1-12)"
+	local ver series configs
+	case $1 in
+	debug | debug-6.12 | kcsan | kcsan-6.12) ;;
+	*) die "no such kernel of our own: $1 (debug, debug-6.12, kcsan, kcsan-6.12)" ;;
+	esac
+	series=$(debug_series "$1")
+	ver=$(dpkg-query -W -f '${Version}' "linux-source-$series" 2>/dev/null) ||
+		die "linux-source-$series is not installed: run scripts/setup"
+	mapfile -t configs < <(debug_configs "$1")
+	printf '%s%s-%s\n' "$(debug_prefix "$1")" "${ver#"$series"}" "$(cat "${configs[@]}" | sha256sum | cut -c1-12)"
 }
 
-debug_dir() { printf '%s/debug/%s\n' "$CACHE" "$(debug_key "$(debug_series "$1")")"; }
+debug_dir() { printf '%s/debug/%s\n' "$CACHE" "$(debug_key "$1")"; }
 
 debug_release() {
 	local dir
 	dir=$(debug_dir "$1")
-	[ -e "$dir/.done" ] || die "no debug kernel yet: run scripts/setup --debug-kernel"
+	[ -e "$dir/.done" ] || die "no kernel $1 yet: run scripts/setup --debug-kernel=$1"
 	cat "$dir/.release"
 }
 
 # For make KDIR=…
 kernel_kdir() {
 	case $1 in
-	debug*) debug_release "$1" >/dev/null && debug_dir "$1" ;;
+	debug* | kcsan*) debug_release "$1" >/dev/null && debug_dir "$1" ;;
 	*) printf '/usr/src/linux-headers-%s\n' "$(kernel_release "$1")" ;;
 	esac
 }
@@ -64,7 +82,7 @@ kernel_kdir() {
 # Where vmlinuz lies.
 kernel_dir() {
 	case $1 in
-	debug*) debug_dir "$1" ;;
+	debug* | kcsan*) debug_dir "$1" ;;
 	*) printf '%s/kernels/%s\n' "$CACHE" "$(kernel_release "$1")" ;;
 	esac
 }

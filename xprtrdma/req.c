@@ -431,7 +431,7 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	 */
 	atomic_set(&req->wire, RPCRDMA_WIRE_POSTING);
 	rc = rpcrdma_sendq_post_lone(ep, &req->chain,
-				     req->rx->xprt.cong <= RPC_CWNDSCALE);
+				     READ_ONCE(req->rx->xprt.cong) <= RPC_CWNDSCALE);
 	if (likely(!rc)) {
 		kref_get(&req->kref);
 		/* Pairs with rpcrdma_wire_take() */

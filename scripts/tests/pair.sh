@@ -44,7 +44,7 @@ drop_caches() { echo 3 >/proc/sys/vm/drop_caches; }
 
 case $ROLE in
 server)
-	rxe_up
+	"${RDMA_TYPE:-rxe}_up"
 	load_transport
 	NFSD_BLOCK=1048576 NFSD_THREADS=8 server_up
 	peer_signal ready
@@ -55,7 +55,7 @@ server)
 client)
 	echo 0 >/run/asked
 	for s in ${EARLY_SUITES:-}; do "suite_$s"; done
-	rxe_up
+	"${RDMA_TYPE:-rxe}_up"
 	load_transport
 	# As long as a server's kernel may take that had to be started again
 	peer_wait ready 300 >/dev/null

@@ -289,7 +289,7 @@ image_run() {
 	chmod 755 "$root"	# its "." becomes the guest's /
 	mkdir -p "$root/usr/lib/modules/$rel" "$root/test"
 	case $kernel in
-	debug*) cp "$dir"/modules.{builtin,builtin.modinfo,order} "$root/usr/lib/modules/$rel/" 2>/dev/null || : ;;
+	debug* | kcsan*) cp "$dir"/modules.{builtin,builtin.modinfo,order} "$root/usr/lib/modules/$rel/" 2>/dev/null || : ;;
 	*) cp -r "$(image_modules "$rel" "$dir")/." "$root/usr/lib/modules/$rel/" ;;
 	esac
 	[ "$module" = stock ] || find "$root/usr/lib/modules/$rel" -name 'rpcrdma.ko*' -delete

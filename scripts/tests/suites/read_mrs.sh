@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Servers that register what they RDMA Read into: on iWARP devices they must
+# (RDMA_TYPE=siw), with ib_core.force_mr=1 others do as well.
+
+# read_mrs_count KEY: over all of this side's live connections
+read_mrs_count() {
+	sed -n "s/.* state=live .* $1=\([0-9]*\).*/\1/p" /proc/net/rpcrdma/connections |
+		awk '{ n += $1 } END { print n + 0 }'
+}
+
+read_mrs_line() { grep "side=server state=live .* device=${RDMA_TYPE:-rxe}0 " /proc/net/rpcrdma/connections; }
+
+# The server's line tells of nothing but its own WRs. With force_mr it registers what it
+# writes from as well; on iWARP it has no need to.
+read_mrs_used() {
+	local reads writes=0 mrs
+	reads=$(on_server read_mrs_count reads)
+	[ "${RDMA_TYPE:-rxe}" = siw ] || writes=$(on_server read_mrs_count writes)
+	mrs=$(on_server read_mrs_count reg_mrs)
+	echo "$reads RDMA Reads, $writes RDMA Writes, $mrs registrations"
+	[ "$reads" -ge 3 ]
+	[ "$mrs" -ge $((reads + writes)) ]
+}
+
+suite_read_mrs() {
+	check "mount read_mrs" mount_nfs vers=4.2
+	mountpoint -q $MNT || return 0
+	check "the device is the one that was asked for" on_server read_mrs_line
+	check "verified I/O read_mrs" matrix_io
+	check "the server registers what it reads into" read_mrs_used
+	check "umount read_mrs" umount_nfs
+}
