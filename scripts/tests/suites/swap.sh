@@ -11,7 +11,7 @@ vmstat() { awk -v key="$1" '$1 == key { print $2 }' /proc/vmstat; }
 meminfo() { awk -v key="$1:" '$1 == key { print $2 }' /proc/meminfo; }
 
 swap_on() {
-	dd if=/dev/zero of=$SWAP_FILE bs=1M count=96 status=none
+	dd if=/dev/zero of=$SWAP_FILE bs=1M count=192 status=none
 	chmod 600 $SWAP_FILE
 	mkswap $SWAP_FILE
 	swapon $SWAP_FILE
