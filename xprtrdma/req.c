@@ -5,9 +5,9 @@
  * Up to three hold a request: the RPC layer, from alloc_slot to free_slot;
  * the wire, from the Send until the Reply is here or the connection is gone;
  * and a signalled Send until it is complete. Sends that use only the request's
- * own buffer are not signalled, unless it had to grow: that the peer answers shows
- * that it has read them. So a slot whose RPC was given up is not used again, and its credit not
- * spent again, before one of the two has happened.
+ * own buffer are not signalled, unless it had to grow: that the peer answers
+ * shows that it has read them. So a slot whose RPC was given up is not used
+ * again, and its credit not spent again, before one of the two has happened.
  */
 #include <linux/slab.h>
 #include <linux/sunrpc/bc_xprt.h>

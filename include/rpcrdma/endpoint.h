@@ -10,7 +10,6 @@
 #define RPCRDMA_ENDPOINT_H
 
 #include <linux/atomic.h>
-#include <linux/bottom_half.h>
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -423,45 +422,6 @@ static inline u32 rpcrdma_ep_inline_send(const struct rpcrdma_ep *ep, u32 vers)
 				 min(vers, READ_ONCE(ep->version)));
 }
 
-/* sendq.c */
-void rpcrdma_sendq_init(struct rpcrdma_ep *ep);
-void rpcrdma_sendq_open(struct rpcrdma_ep *ep);
-void rpcrdma_sendq_shut(struct rpcrdma_ep *ep);
-void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep);
-void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc);
-void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
-			  struct ib_send_wr *first);
-int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
-
-/**
- * rpcrdma_sendq_post_lone - post a chain, and have it sent at once if it is alone
- * @ep: endpoint
- * @chain: at least one WR
- * @lone: whether no other message is to be expected soon
- *
- * A device made of software may send in a softirq. One that is raised where softirqs
- * are off runs as soon as they are on again, here; else a thread is woken for it. That
- * is one switch more, but where others post before it runs it sends for all of them,
- * and its device's completions come together as well. An adapter does not care.
- *
- * Context: process; does not sleep. Otherwise as rpcrdma_sendq_post().
- *
- * Return: as rpcrdma_sendq_post().
- */
-static inline int rpcrdma_sendq_post_lone(struct rpcrdma_ep *ep,
-					  struct rpcrdma_chain *chain,
-					  bool lone)
-{
-	int rc;
-
-	if (lone)
-		local_bh_disable();
-	rc = rpcrdma_sendq_post(ep, chain);
-	if (lone)
-		local_bh_enable();
-	return rc;
-}
-
 /**
  * rpcrdma_chain_init - start an empty chain
  * @chain: to be filled in; zeroes, or one that the Send Queue does not have
@@ -503,25 +463,6 @@ rpcrdma_chain_init_one(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 	chain->first = wr;
 	chain->last = wr;
 	chain->slots = 1;
-}
-
-bool rpcrdma_chain_still_waits(const struct rpcrdma_chain *chain);
-
-/**
- * rpcrdma_chain_waits - was a chain given to the Send Queue and not posted yet?
- * @chain: chain that was given to it
- *
- * Context: process, but not within the Send Queue's lock. The peer cannot answer one
- * that waits.
- *
- * Return: true if so, or if only a part of it was posted.
- */
-static inline bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
-{
-	/* Pairs with rpcrdma_sendq_serve() */
-	if (likely(list_empty_careful(&chain->list)))
-		return false;
-	return rpcrdma_chain_still_waits(chain);
 }
 
 /**

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The Send Queue of an endpoint: chains of WRs, and the accounting of slots. What can
- * be done with them is in endpoint.h.
+ * The Send Queue of an endpoint: chains of WRs, the accounting of slots, and how chains
+ * are posted. What looks into the endpoint is in endpoint.h.
  */
 #ifndef RPCRDMA_SENDQ_H
 #define RPCRDMA_SENDQ_H
 
+#include <linux/bottom_half.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -33,7 +34,7 @@ struct rpcrdma_ep;
  *	or in that of the teardown; the chain is the owner's again.
  *	NULL: the chain owns nothing but header buffers that stay mapped. It is
  *	not signalled (one in a batch is, by the queue's own cqe), nobody is
- *	told, and its memory may be reused once the peer's answer shows that
+ *	told, and its memory may be reused, not freed, once the peer's answer shows that
  *	it was received and rpcrdma_chain_waits() says no, or in
  *	rpcrdma_ep_ops.release.
  */
@@ -102,5 +103,63 @@ struct rpcrdma_sendq {
 	const struct ib_send_wr *bad_wr;
 	struct rpcrdma_send_marker markers[RPCRDMA_SEND_MARKERS];
 };
+
+/* sendq.c */
+void rpcrdma_sendq_init(struct rpcrdma_ep *ep);
+void rpcrdma_sendq_open(struct rpcrdma_ep *ep);
+void rpcrdma_sendq_shut(struct rpcrdma_ep *ep);
+void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep);
+void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc);
+void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
+			  struct ib_send_wr *first);
+int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain);
+
+/**
+ * rpcrdma_sendq_post_lone - post a chain, and have it sent at once if it is alone
+ * @ep: endpoint
+ * @chain: at least one WR
+ * @lone: whether no other message is to be expected soon
+ *
+ * A device made of software may send in a softirq. One that is raised where softirqs
+ * are off runs as soon as they are on again, here; else a thread is woken for it. That
+ * is one switch more, but where others post before it runs it sends for all of them,
+ * and its device's completions come together as well. An adapter does not care.
+ *
+ * Context: process; does not sleep. Otherwise as rpcrdma_sendq_post().
+ *
+ * Return: as rpcrdma_sendq_post().
+ */
+static inline int rpcrdma_sendq_post_lone(struct rpcrdma_ep *ep,
+					  struct rpcrdma_chain *chain,
+					  bool lone)
+{
+	int rc;
+
+	if (lone)
+		local_bh_disable();
+	rc = rpcrdma_sendq_post(ep, chain);
+	if (lone)
+		local_bh_enable();
+	return rc;
+}
+
+bool rpcrdma_chain_still_waits(const struct rpcrdma_chain *chain);
+
+/**
+ * rpcrdma_chain_waits - was a chain given to the Send Queue and not posted yet?
+ * @chain: chain that was given to it
+ *
+ * Context: process, but not within the Send Queue's lock. The peer cannot answer one
+ * that waits.
+ *
+ * Return: true if so, or if only a part of it was posted.
+ */
+static inline bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
+{
+	/* Pairs with rpcrdma_sendq_serve() */
+	if (likely(list_empty_careful(&chain->list)))
+		return false;
+	return rpcrdma_chain_still_waits(chain);
+}
 
 #endif /* RPCRDMA_SENDQ_H */
