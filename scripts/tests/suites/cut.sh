@@ -12,14 +12,10 @@ live_connections() { live_qps | wc -l; }
 replies() { awk '/xprt:.*rdma/ { s += $9 } END { print s + 0 }' /proc/self/mountstats; }
 reconnected() { [ "$(connects)" -gt "$1" ]; }
 
-# siw is TCP
 wire_down() {
 	nft add table inet cut
 	nft add chain inet cut in '{ type filter hook input priority 0; }'
-	case ${RDMA_TYPE:-rxe} in
-	rxe) nft add rule inet cut in udp dport 4791 drop ;;
-	siw) nft add rule inet cut in meta l4proto tcp drop ;;
-	esac
+	nft add rule inet cut in udp dport 4791 drop
 }
 wire_up() { nft delete table inet cut; }
 
