@@ -146,6 +146,10 @@ guest_boot() {
 		result "not ok boot: this is $(uname -r), the modules are for $RELEASE"
 		return 1
 	fi
+	if [ "$(nproc)" != "$CPUS" ]; then
+		result "not ok boot: $(nproc) processors, not $CPUS"
+		return 1
+	fi
 	modprobe -a virtio_net ipv6 || return
 	guest_network || { result "not ok boot: no network"; return 1; }
 	ulimit -l unlimited
