@@ -61,14 +61,14 @@ static void rpcrdma_recvq_untake(const struct ib_recv_wr *wr)
 	}
 }
 
-/* Context: process or softirq */
+/* Context: process */
 static int rpcrdma_recvq_post(struct rpcrdma_recvq *rq)
 {
 	const struct ib_recv_wr *bad_wr = NULL;
 	struct ib_recv_wr *first;
 	int rc = 0;
 
-	spin_lock_bh(&rq->lock);
+	spin_lock(&rq->lock);
 	if (rq->open) {
 		first = rpcrdma_recvq_take(rq);
 		if (first)
@@ -78,7 +78,7 @@ static int rpcrdma_recvq_post(struct rpcrdma_recvq *rq)
 		rq->open = false;
 		rpcrdma_recvq_untake(bad_wr);
 	}
-	spin_unlock_bh(&rq->lock);
+	spin_unlock(&rq->lock);
 	if (likely(!rc))
 		return 0;
 
@@ -244,9 +244,9 @@ void rpcrdma_recvq_shut(struct rpcrdma_ep *ep)
 
 	if (!rq)
 		return;
-	spin_lock_bh(&rq->lock);
+	spin_lock(&rq->lock);
 	rq->open = false;
-	spin_unlock_bh(&rq->lock);
+	spin_unlock(&rq->lock);
 }
 
 /**
@@ -295,7 +295,7 @@ void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep)
  * reference on the endpoint for as long as it held @recv outside of
  * rpcrdma_ep_ops.received.
  *
- * Context: process or softirq; does not sleep and allocates nothing.
+ * Context: process; does not sleep and allocates nothing.
  */
 void rpcrdma_recv_put(struct rpcrdma_recv *recv)
 {

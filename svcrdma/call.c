@@ -25,9 +25,9 @@ struct svc_rdma_call *svc_rdma_call_alloc(struct svc_rdma_conn *conn)
 		return NULL;
 	call->conn = conn;
 	call->reads.dir = DMA_FROM_DEVICE;
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	conn->nr_calls++;
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 	return call;
 }
 
@@ -45,7 +45,7 @@ static noinline void call_put_pages(struct svc_rdma_call *call)
  * svc_rdma_call_put - end the processing of a Call
  * @call: Call whose RDMA Reads are released
  *
- * Context: process or softirq.
+ * Context: process.
  */
 void svc_rdma_call_put(struct svc_rdma_call *call)
 {

@@ -24,17 +24,17 @@ static unsigned int pool_nr;
  * @pages: to be filled in
  * @nr: how many are wanted
  *
- * Context: any but hard interrupts. The caller owns the pages.
+ * Context: process. The caller owns the pages.
  *
  * Return: how many there were.
  */
 unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
 {
-	spin_lock_bh(&pool_lock);
+	spin_lock(&pool_lock);
 	nr = min(nr, pool_nr);
 	pool_nr -= nr;
 	memcpy(pages, &pool[pool_nr], nr * sizeof(*pages));
-	spin_unlock_bh(&pool_lock);
+	spin_unlock(&pool_lock);
 	return nr;
 }
 
@@ -45,17 +45,17 @@ unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
  *
  * What the pool cannot hold is freed.
  *
- * Context: any but hard interrupts.
+ * Context: process.
  */
 void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 {
 	unsigned int keep;
 
-	spin_lock_bh(&pool_lock);
+	spin_lock(&pool_lock);
 	keep = min(nr, SVC_RDMA_POOL_PAGES - pool_nr);
 	memcpy(&pool[pool_nr], pages, keep * sizeof(*pages));
 	pool_nr += keep;
-	spin_unlock_bh(&pool_lock);
+	spin_unlock(&pool_lock);
 	if (keep < nr)
 		release_pages(pages + keep, nr - keep);
 }
@@ -84,13 +84,13 @@ bool svc_rdma_pages_all(struct page **pages, unsigned int nr)
 /**
  * svc_rdma_pages_drain - free what the pool holds
  *
- * Context: process or softirq; called when no connection is left, so that an
- * idle module holds no memory.
+ * Context: process; called when no connection is left, so that an idle module
+ * holds no memory.
  */
 void svc_rdma_pages_drain(void)
 {
-	spin_lock_bh(&pool_lock);
+	spin_lock(&pool_lock);
 	while (pool_nr)
 		put_page(pool[--pool_nr]);
-	spin_unlock_bh(&pool_lock);
+	spin_unlock(&pool_lock);
 }

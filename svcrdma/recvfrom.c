@@ -67,17 +67,17 @@ static struct svc_rdma_call *take_ready(struct svc_rdma_conn *conn)
  *
  * Only queues it: what can be done about it needs a thread that may sleep.
  *
- * Context: process or softirq.
+ * Context: process.
  */
 void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
 	struct svc_rdma_conn *conn = ep->owner;
 
 	percpu_counter_inc(&svc_rdma_stat_recv);
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	conn->received[conn->received_end++ & conn->received_mask] = recv;
 	svc_rdma_make_ready(conn);
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 }
 
 static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
@@ -92,11 +92,11 @@ static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 		return;
 	}
 	call->next = NULL;
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	*conn->ready_end = call;
 	conn->ready_end = &call->next;
 	svc_rdma_make_ready(conn);
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 }
 
 /**
@@ -382,7 +382,7 @@ static bool wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
 {
 	bool wait;
 
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	wait = conn->nr_busy_rws;
 	if (wait) {
 		conn->received[--conn->received_first & conn->received_mask] =
@@ -390,7 +390,7 @@ static bool wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
 		call->recv = NULL;
 		conn->starved = true;
 	}
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 	if (wait)
 		svc_rdma_call_put(call);
 	return wait;
@@ -525,7 +525,7 @@ static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
 	struct svc_rdma_call *call = NULL;
 
 	*recv = NULL;
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	if (conn->ready) {
 		call = take_ready(conn);
 	} else if (likely(has_received(conn) && !conn->starved)) {
@@ -535,7 +535,7 @@ static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
 	}
 	if (!conn->ready && (!has_received(conn) || conn->starved))
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 	return call;
 }
 

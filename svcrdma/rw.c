@@ -48,9 +48,9 @@ static noinline struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn,
 		rw->large = large;
 		return rw;
 	}
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	conn->nr_busy_rws--;
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 	return NULL;
 }
 
@@ -58,14 +58,14 @@ static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 {
 	struct svc_rdma_rw *rw;
 
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	rw = conn->free_rws[large];
 	if (rw) {
 		conn->free_rws[large] = rw->next;
 		conn->nr_free_rws[large]--;
 	}
 	conn->nr_busy_rws++;
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 	return likely(rw) ? rw : rw_alloc(conn, large);
 }
 
@@ -84,7 +84,7 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 {
 	struct svc_rdma_rw *next, *surplus = NULL;
 
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	for (; rw; rw = next) {
 		struct svc_rdma_rw **list = &conn->free_rws[rw->large];
 
@@ -101,7 +101,7 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 		conn->starved = false;
 		svc_rdma_make_ready(conn);
 	}
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 	if (unlikely(surplus))
 		rws_kvfree(surplus);
 }

@@ -71,18 +71,18 @@ struct svc_rdma_send *svc_rdma_send_add(struct svc_rdma_conn *conn, gfp_t gfp)
 	struct svc_rdma_send *send;
 	bool may_alloc;
 
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	may_alloc = conn->nr_sends < sends_max(conn->ep);
 	conn->nr_sends += may_alloc;
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 	if (!may_alloc)
 		return NULL;
 
 	send = send_alloc(conn, gfp);
 	if (!send) {
-		spin_lock_bh(&conn->lock);
+		spin_lock(&conn->lock);
 		conn->nr_sends--;
-		spin_unlock_bh(&conn->lock);
+		spin_unlock(&conn->lock);
 	}
 	return send;
 }

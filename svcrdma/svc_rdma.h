@@ -56,7 +56,7 @@ struct svc_rdma_send;
  * @limits: what headers we take
  * @use: read: within, @ep's QP and device are there. Write: ops.release
  * @released: protected by @use: they are no longer
- * @lock: protects what follows; taken with bottom halves off
+ * @lock: protects what follows; a plain one, as nothing comes in a softirq
  * @detached: sunrpc forgot @xprt: do not touch it any more
  * @received: Receives that nobody looked at yet: a ring with room for all
  * @received_mask: its size, less one
@@ -113,7 +113,7 @@ static inline struct svc_rdma_conn *svc_rdma_conn(struct svc_xprt *xprt)
  *
  * sunrpc may be told only while it knows of the svc_xprt.
  *
- * Context: any but hard interrupts; the caller holds conn->lock.
+ * Context: process; the caller holds conn->lock.
  */
 static inline void svc_rdma_make_ready(struct svc_rdma_conn *conn)
 {
@@ -399,7 +399,7 @@ svc_rdma_call_get(struct svc_rdma_conn *conn)
  * svc_rdma_call_put_recv - let the next Call have the Receive buffer
  * @call: Call whose message and header are not needed any more
  *
- * Context: process or softirq.
+ * Context: process.
  */
 static inline void svc_rdma_call_put_recv(struct svc_rdma_call *call)
 {
@@ -453,9 +453,9 @@ svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers, gfp_t gfp)
 	struct svc_rdma_send *send;
 	struct llist_node *node;
 
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	node = llist_del_first(&conn->free_sends);
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 	if (likely(node))
 		send = llist_entry(node, struct svc_rdma_send, free);
 	else

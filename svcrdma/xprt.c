@@ -52,10 +52,10 @@ static void ep_closing(struct rpcrdma_ep *ep)
 {
 	struct svc_rdma_conn *conn = ep->owner;
 
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	if (!conn->detached)
 		svc_xprt_deferred_close(&conn->xprt);
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 }
 
 static void ep_release(struct rpcrdma_ep *ep)
@@ -105,9 +105,9 @@ static void conn_detach(struct svc_xprt *xprt)
 {
 	struct svc_rdma_conn *conn = svc_rdma_conn(xprt);
 
-	spin_lock_bh(&conn->lock);
+	spin_lock(&conn->lock);
 	conn->detached = true;
-	spin_unlock_bh(&conn->lock);
+	spin_unlock(&conn->lock);
 	rpcrdma_ep_close(conn->ep);
 }
 
