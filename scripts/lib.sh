@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # What the host-side scripts share: where things are, and how to talk.
-# Sourced; sets SCRIPTS, CACHE.
+# Sourced; sets SCRIPTS, CACHE, PURE.
 
 SCRIPTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CACHE=${RPCRDMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpcrdma-kmod}
+
+# The layer without a kernel, in common/: built in user space, too. Kbuild,
+# scripts/check-layers and scripts/mutants/run have lists of their own.
+PURE=(wire wire_short wire_view wire_enc answer cm_private plan negotiate)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
