@@ -25,7 +25,7 @@ kernel_release() {
 	6.1) meta=linux-headers-amd64 ;;
 	6.12) meta=linux-headers-6.12-amd64 ;;
 	debug* | kcsan*) debug_release "$1"; return ;;
-	*) die "no such kernel: $1 (6.1, 6.12, debug, debug-6.12, kcsan)" ;;
+	*) die "no such kernel: $1 (6.1, 6.12, debug, debug-6.12, kcsan, kcsan-6.12)" ;;
 	esac
 	dpkg-query -W -f '${Depends}\n' "$meta" 2>/dev/null |
 		sed -n 's/.*linux-headers-\(6[^ ,]*-amd64\).*/\1/p' | grep . ||

@@ -8,7 +8,10 @@
 #
 # Sourced after lib.sh. Entry points: image_tools, image_fio, image_krb5, image_run.
 
-# Real programs: where busybox has an applet of the same name, it is not enough.
+# Real programs: where busybox has an applet of the same name, it is not enough. Some no
+# script uses, nor what it starts: ss, nsenter, unshare, setpriv, stdbuf, showmount,
+# nfsstat, nfs4_setfacl, strace, ucmatose and those of ibv_* are for work by hand
+# (scripts/vm/shell).
 GUEST_PROGRAMS=(
 	bash kmod ip rdma tc ss nft mount umount mountpoint dmesg flock setpriv unshare nsenter
 	dd timeout stat tail md5sum sha256sum stdbuf cmp mawk grep sed ps
@@ -21,7 +24,9 @@ GUEST_PROGRAMS=(
 # Both halves of sec=krb5, and a key distribution centre
 KRB5_PROGRAMS=(krb5kdc kdb5_util kadmin.local rpc.gssd rpc.svcgssd)
 
-# Loaded by name or by need in the guest; depmod's dependencies come along.
+# Loaded by name or by need in the guest; depmod's dependencies come along. For work by
+# hand alone: dummy, ib_umad, null_blk, sch_ingress, nf_conntrack and the nft_* but
+# nft_counter.
 GUEST_MODULES=(
 	virtio_pci virtio_console virtio_net virtio_rng veth dummy
 	ib_core ib_uverbs ib_umad ib_cm iw_cm rdma_cm rdma_ucm rdma_rxe
