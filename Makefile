@@ -78,17 +78,22 @@ help:
 #h Look at it (nothing is installed into the running system's kernel):
 #h   make demo          two virtual machines: one serves NFS/RDMA, one mounts it
 #h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
-#h   make check         everything that is tested, up to 90 minutes; ends with
-#h                      "N passed, N failed"
-#h   make soak          the same faults in thousands, for hours; LOOPS= WHAT=
+#h   make check         everything that is tested; ends with "N passed, N failed".
+#h                      One that passes takes no more than its groups' budgets, some
+#h                      135 minutes; a group that overruns its own by a quarter is
+#h                      stopped (scripts/check --list)
+#h   make soak          the same faults in thousands, and more, for hours; LOOPS=
+#h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|siw|
+#h                      force-mr|kcsan|storm|storm-debug|swap|beside|fuzz (all),
+#h                      MINUTES= SEED= KERNELS= BESIDE= (scripts/soak)
 #h   make bench         what an RPC costs, with this module and with the stock one;
 #h                      KERNEL=6.1|6.12 (both); RATES=y: throughput too
 #h   make bench-profile the same by function, for a 4 KiB READ, WRITE and a GETATTR
-#h   make vm-shell      a shell in a virtual machine with the module loaded
+#h   make vm-shell      a shell in a virtual machine (6.1) with the module loaded
 #h
 #h Build and install:
-#h   make [KDIR=dir]    build/<kernel release>/rpcrdma.ko, for the running kernel
-#h                      or the headers in dir
+#h   make [KDIR=dir]    build/<kernel release>/rpcrdma.ko, for the headers in dir; the
+#h                      running kernel's, or else the last of /lib/modules/*/build
 #h   make modules-all   for both of Debian 12's kernels
 #h   make install       into /lib/modules/<kernel release>/updates (as root);
 #h                      INSTALL_MOD_PATH or DESTDIR: below that directory
@@ -96,9 +101,11 @@ help:
 #h   make clean         remove build/
 #h
 #h Parts of make check:
-#h   make lint          compiler and sparse warnings, style, comments, layers
-#h   make kunit         KUnit suites in the debug kernel (KASAN, lockdep)
+#h   make lint          compiler and sparse warnings, style, comments, layers,
+#h                      documents that must agree with the sources
+#h   make kunit         KUnit suites, and a mount between two guests, in the debug
+#h                      kernel (KASAN, lockdep)
 #h   make fuzz          a minute of each fuzzer
 #h   make coverage      lines and branches of the pure files that tests take
-#h   make mutants       change the pure files in 1,500 places: do tests notice?
+#h   make mutants       change the pure files in 2,900 places: do tests notice?
 #h   make setup         install and download what the above need (they do it)

@@ -4,7 +4,8 @@
 # Memory of a connection, client and server: what a mount over sixteen connections takes
 # more than one over a single one, after the same I/O on each. Works with the stock
 # module as well: Documentation/performance.rst has the figures of both. Not on 6.1,
-# where a mount over RDMA has one connection whatever nconnect says.
+# where a mount over RDMA has one connection, whatever nconnect says, with NFSv4, which
+# this suite mounts.
 #
 # The server's figure may come out too small by a few hundred: pages that an nfsd thread
 # takes before the first measurement or after it.
