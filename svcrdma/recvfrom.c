@@ -132,13 +132,19 @@ void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt)
 		svc_rdma_call_put(ctxt);
 }
 
+/* What a message that is in parts has behind its only Read chunk */
+static u32 tail_len(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->body_len - hdr->item;
+}
+
 /* Octets that go into pages, XDR roundup included */
 static u32 pages_len(const struct svc_rdma_call *call)
 {
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
 
 	return call->layout == RPCRDMA_LAYOUT_CHUNK ?
-	       xdr_align_size(hdr->read_bytes) : hdr->msg_len;
+	       xdr_align_size(hdr->read_bytes) + tail_len(hdr) : hdr->msg_len;
 }
 
 /* The chunk's octets, which go into pages of their own */
@@ -275,7 +281,12 @@ static void arg_inline(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr,
 	arg->buflen = arg->len;
 }
 
-/* The message as it was received, around what its only Read chunk brought */
+/*
+ * The message as it was received, around what its only Read chunk brought. nfsd takes
+ * the data of a WRITE from pages up to their last octet. A client may have them go on
+ * behind the chunk: what is in the pages there must be those octets, or it would be
+ * whatever the page was used for before.
+ */
 static void arg_chunk(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 {
 	u32 len = xdr_align_size(hdr->read_bytes);
@@ -283,6 +294,8 @@ static void arg_chunk(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 	if (len != hdr->read_bytes)
 		fill_pages(rqstp->rq_pages, hdr->read_bytes, NULL,
 			   len - hdr->read_bytes);
+	fill_pages(rqstp->rq_pages, len, hdr->buf + hdr->body + hdr->item,
+		   tail_len(hdr));
 	arg_inline(rqstp, hdr, hdr->item, len);
 }
 
