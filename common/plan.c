@@ -396,6 +396,42 @@ bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
 	return next_inline(tiler, ext, limit);
 }
 
+/* Where a Call has the flavor of its credential, RFC 5531, sections 8.2 and 9 */
+#define AT_CRED_FLAVOR	24U
+#define FLAVOR_GSS	6U
+/* ... and what it is for, RFC 2203, section 5: behind flavor, length and version */
+#define AT_GSS_PROC	36U
+#define GSS_INIT	1U
+#define GSS_CONTINUE	2U
+
+/**
+ * rpcrdma_call_makes_gss_context - does a Call set up a security context?
+ * @msg: its first octets
+ * @len: how many
+ *
+ * Context: any.
+ *
+ * Return: true if it does, RFC 2203, section 5.2.2.
+ */
+bool rpcrdma_call_makes_gss_context(const u8 *msg, u32 len)
+{
+	u32 proc;
+
+	if (len < AT_GSS_PROC + RPCRDMA_WORD ||
+	    get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS)
+		return false;
+	proc = get_u32(msg + AT_GSS_PROC);
+	return proc == GSS_INIT || proc == GSS_CONTINUE;
+}
+
+/* More than a page before the chunk, of a Call that sunrpc wants no such head of */
+static bool head_is_too_long(const struct rpcrdma_hdr *hdr, u32 page_size)
+{
+	return hdr->item > page_size &&
+	       rpcrdma_call_makes_gss_context(hdr->buf + hdr->body,
+					      hdr->body_len);
+}
+
 /*
  * An NFSv4 WRITE of one octet: operation, stateid, offset, stability, and an
  * opaque. Fewer octets hold no data that an Upper Layer takes by reference.
@@ -412,6 +448,9 @@ bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
  * and data that begin within a page, as the second of two Read chunks does, have
  * to be in one piece with what precedes them.
  *
+ * Where a security context is set up, sunrpc of 6.1 copies the rest of the head into
+ * one page: no head of such a Call may be longer.
+ *
  * Context: any.
  *
  * Return: the layout.
@@ -427,7 +466,8 @@ enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
 	if (!hdr->item)
 		return RPCRDMA_LAYOUT_PAGES;
 	if (hdr->read_chunks == 1 && !data_behind)
-		return RPCRDMA_LAYOUT_CHUNK;
+		return head_is_too_long(hdr, page_size) ?
+		       RPCRDMA_LAYOUT_PAGES : RPCRDMA_LAYOUT_CHUNK;
 	if (hdr->msg_len > page_size && (hdr->item >= page_size || data_behind))
 		return RPCRDMA_LAYOUT_ONE_PIECE;
 	return RPCRDMA_LAYOUT_PAGES;

@@ -288,6 +288,77 @@ static void plan_layout_inline(struct kunit *test)
 			RPCRDMA_LAYOUT_INLINE);
 }
 
+/* XID, type, RPC and program, procedure; flavor, length, version, what for */
+enum { GSS_FLAVOR = 6, GSS_PROC = 9, GSS_WORDS = 10 };
+static const u32 gss_call[GSS_WORDS] = { XID, 0, 2, 100003, 3, 0, 6, 20, 1, 1 };
+
+static void plan_gss_context(struct kunit *test)
+{
+	static const struct {
+		u32 flavor, proc;
+		bool want;
+	} cases[] = {
+		{ 6, 0, false },	/* data */
+		{ 6, 1, true },		/* INIT */
+		{ 6, 2, true },		/* CONTINUE_INIT */
+		{ 6, 3, false },	/* DESTROY */
+		{ 6, 0x01000001, false },
+		{ 1, 1, false },
+		{ 7, 2, false },
+		{ 0x06000000, 1, false },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		u32 call[GSS_WORDS];
+		u8 *msg;
+
+		memcpy(call, gss_call, sizeof(call));
+		call[GSS_FLAVOR] = cases[i].flavor;
+		call[GSS_PROC] = cases[i].proc;
+		msg = frame_octets(test, call, sizeof(call));
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_call_makes_gss_context(msg, 40),
+				    cases[i].want, "case %u", i);
+		KUNIT_EXPECT_FALSE(test,
+				   rpcrdma_call_makes_gss_context(msg, 39));
+	}
+}
+
+/* With 40 octets before the chunk that is all there is of it */
+static void plan_layout_gss(struct kunit *test)
+{
+	u32 frame[13 + GSS_WORDS] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 40, 1, 8, 0, 0,
+		0, 0, 0,
+	};
+	static const struct {
+		u32 proc, page_size, want;
+	} cases[] = {
+		{ 1, 40, RPCRDMA_LAYOUT_CHUNK },
+		{ 1, 39, RPCRDMA_LAYOUT_PAGES },
+		{ 2, 39, RPCRDMA_LAYOUT_PAGES },
+		{ 0, 39, RPCRDMA_LAYOUT_CHUNK },
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i;
+	u8 *buf;
+
+	memcpy(frame + 13, gss_call, sizeof(gss_call));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		frame[13 + GSS_PROC] = cases[i].proc;
+		buf = frame_octets(test, frame, sizeof(frame));
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, sizeof(frame),
+					       &frame_limits), RPCRDMA_ACCEPT);
+
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_plan_layout(&hdr, cases[i].page_size),
+				    cases[i].want, "case %u", i);
+	}
+}
+
 static void plan_inv_handle(struct kunit *test)
 {
 	static const struct {
@@ -574,6 +645,8 @@ static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE(plan_tile_all),
 	KUNIT_CASE(plan_layout),
 	KUNIT_CASE(plan_layout_inline),
+	KUNIT_CASE(plan_gss_context),
+	KUNIT_CASE(plan_layout_gss),
 	KUNIT_CASE(plan_inv_handle),
 	KUNIT_CASE(plan_inv_handle_few),
 	KUNIT_CASE(plan_inv_handle_none),

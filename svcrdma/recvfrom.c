@@ -315,6 +315,23 @@ static void arg_in_pages(struct svc_rqst *rqstp, u32 len)
 	arg->buflen = len;
 }
 
+/*
+ * 6.1's gss_read_proxy_verf() copies what is left of the head into one page. So the
+ * head of a Call that has it called is a page at most, as with other transports.
+ */
+static noinline void arg_gss_context(struct svc_rqst *rqstp,
+				     const struct rpcrdma_hdr *hdr)
+{
+	u32 len = hdr->body_len;
+
+	BUILD_BUG_ON(DIV_ROUND_UP(RPCRDMA_INLINE_MAX, PAGE_SIZE) +
+		     SVC_RDMA_REPLY_PAGES > RPCSVC_MAXPAGES);
+	fill_pages(rqstp->rq_pages, 0, hdr->buf + hdr->body, len);
+	arg_in_pages(rqstp, len);
+	rqstp->rq_respages = &rqstp->rq_pages[DIV_ROUND_UP(len, PAGE_SIZE)];
+	rqstp->rq_next_page = rqstp->rq_respages;
+}
+
 /* Not vmalloc(): GSS computes checksums over the head by its struct pages */
 static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
 			    u32 len)
@@ -375,7 +392,10 @@ static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *c
 		return deliver(rqstp, call);
 	}
 	fill_gaps(rqstp, hdr);
-	if (call->layout == RPCRDMA_LAYOUT_PAGES) {
+	if (call->layout == RPCRDMA_LAYOUT_PAGES ||
+	    rpcrdma_call_makes_gss_context(page_address(rqstp->rq_pages[0]),
+					   min_t(u32, hdr->msg_len,
+						 PAGE_SIZE))) {
 		arg_in_pages(rqstp, hdr->msg_len);
 	} else if (arg_in_one_piece(rqstp, call, hdr->msg_len)) {
 		call->recv = NULL;
@@ -464,7 +484,12 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	call->nr_payloads = 0;
 	if (recv->hdr.read_chunks)
 		return begin_reads(rqstp, call);
-	arg_inline(rqstp, &recv->hdr, recv->hdr.body_len, 0);
+	if (unlikely(recv->hdr.body_len > PAGE_SIZE) &&
+	    rpcrdma_call_makes_gss_context(recv->hdr.buf + recv->hdr.body,
+					   recv->hdr.body_len))
+		arg_gss_context(rqstp, &recv->hdr);
+	else
+		arg_inline(rqstp, &recv->hdr, recv->hdr.body_len, 0);
 	return deliver(rqstp, call);
 }
 

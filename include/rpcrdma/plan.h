@@ -185,6 +185,7 @@ enum rpcrdma_layout {
 	RPCRDMA_LAYOUT_ONE_PIECE,
 };
 
+bool rpcrdma_call_makes_gss_context(const u8 *msg, u32 len);
 enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
 					u32 page_size);
 
