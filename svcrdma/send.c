@@ -46,14 +46,15 @@ out_free:
 }
 
 /*
- * A reply is known to have arrived when its Send completes, but the client may
- * send its next Call earlier: twice the credits serve every honest client. One
- * that takes Calls further without taking replies is cut off.
+ * A client may have its Reply, and send its next Call, before the Send's completion is
+ * seen here. So the Send Queue may be full of Sends to a client that has no Call
+ * outstanding, and on top of them wait the Replies to all that its credits allow.
+ * One that takes Calls further without taking Replies is cut off.
  */
 static unsigned int sends_max(const struct rpcrdma_ep *ep)
 {
-	return max(2 * (ep->sizes.credits + ep->sizes.bc_credits) + 8,
-		   ep->sizes.sq_depth) + RPCRDMA_SEND_LAZY;
+	return ep->sizes.sq_depth + ep->sizes.credits + ep->sizes.bc_credits +
+	       RPCRDMA_SEND_LAZY;
 }
 
 /**
