@@ -22,30 +22,48 @@ static const struct rpc_timeout bc_timeout = {
 	.to_maxval	= 60 * HZ,
 };
 
-/* @status: octets of the Reply, or why there is none */
-static void bc_complete(struct rpc_xprt *xprt, struct rpc_rqst *rqst,
-			int status)
+/* NULL until nfsd wants to call back over this connection */
+static struct rpc_xprt *bc_xprt_of(struct svc_rdma_conn *conn)
 {
-	if (status < 0) {
-		rqst->rq_task->tk_status = status;
-		status = 0;
-	}
-	spin_lock(&xprt->queue_lock);
-	xprt_complete_rqst(rqst->rq_task, status);
-	xprt_unpin_rqst(rqst);
-	spin_unlock(&xprt->queue_lock);
+	return smp_load_acquire(&conn->xprt.xpt_bc_xprt);
 }
 
-static struct rpc_rqst *bc_find(struct rpc_xprt *xprt, u32 xid)
+/* Called with queue_lock; returns octets of the Reply, or a negative errno */
+static int bc_copy_in(struct rpc_rqst *rqst, const struct rpcrdma_hdr *hdr)
+{
+	struct kvec *dst = &rqst->rq_private_buf.head[0];
+
+	memcpy(&rqst->rq_private_buf, &rqst->rq_rcv_buf,
+	       sizeof(rqst->rq_private_buf));
+	if (hdr->body_len > dst->iov_len)
+		return -EIO;
+	memcpy(dst->iov_base, hdr->buf + hdr->body, hdr->body_len);
+	return hdr->body_len;
+}
+
+/*
+ * The first message that answers a Call ends it, under the lock under which it was
+ * found: one that comes again is not to write into what is being decoded.
+ *
+ * @hdr: of a Reply, or of an error
+ */
+static void bc_complete(struct rpc_xprt *xprt, const struct rpcrdma_hdr *hdr,
+			bool reply)
 {
 	struct rpc_rqst *rqst;
+	int status = -EIO;
 
 	spin_lock(&xprt->queue_lock);
-	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid)); /* byteswap: xid */
-	if (rqst)
-		xprt_pin_rqst(rqst);
+	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(hdr->xid)); /* byteswap: xid */
+	if (!rqst)
+		goto out_unlock;
+	if (reply)
+		status = bc_copy_in(rqst, hdr);
+	if (status < 0)
+		rqst->rq_task->tk_status = status;
+	xprt_complete_rqst(rqst->rq_task, max(status, 0));
+out_unlock:
 	spin_unlock(&xprt->queue_lock);
-	return rqst;
 }
 
 static void bc_take_credits(struct rpc_xprt *xprt, u32 credits)
@@ -64,26 +82,12 @@ static void bc_take_credits(struct rpc_xprt *xprt, u32 credits)
  */
 void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 {
-	struct rpc_xprt *xprt = conn->xprt.xpt_bc_xprt;
-	const struct rpcrdma_hdr *hdr = &recv->hdr;
-	struct rpc_rqst *rqst;
-	struct kvec *dst;
-	int status;
+	struct rpc_xprt *xprt = bc_xprt_of(conn);
 
-	rqst = xprt ? bc_find(xprt, hdr->xid) : NULL;
-	if (!rqst)
+	if (!xprt)
 		return;
-	memcpy(&rqst->rq_private_buf, &rqst->rq_rcv_buf,
-	       sizeof(rqst->rq_private_buf));
-	dst = &rqst->rq_private_buf.head[0];
-	if (hdr->body_len <= dst->iov_len) {
-		memcpy(dst->iov_base, hdr->buf + hdr->body, hdr->body_len);
-		status = hdr->body_len;
-	} else {
-		status = -EIO;
-	}
-	bc_take_credits(xprt, rpcrdma_hdr_grant(hdr, xprt->max_reqs));
-	bc_complete(xprt, rqst, status);
+	bc_take_credits(xprt, rpcrdma_hdr_grant(&recv->hdr, xprt->max_reqs));
+	bc_complete(xprt, &recv->hdr, true);
 }
 
 /**
@@ -96,12 +100,10 @@ void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
  */
 void svc_rdma_bc_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 {
-	struct rpc_xprt *xprt = conn->xprt.xpt_bc_xprt;
-	struct rpc_rqst *rqst;
+	struct rpc_xprt *xprt = bc_xprt_of(conn);
 
-	rqst = xprt ? bc_find(xprt, recv->hdr.xid) : NULL;
-	if (rqst)
-		bc_complete(xprt, rqst, -EIO);
+	if (xprt)
+		bc_complete(xprt, &recv->hdr, false);
 }
 
 static int bc_buf_alloc(struct rpc_task *task)
@@ -285,7 +287,8 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 	xprt_set_connected(xprt);
 
 	xprt->bc_xprt = args->bc_xprt;
-	args->bc_xprt->xpt_bc_xprt = xprt_get(xprt);
+	/* A Reply may come at once: what it finds is complete */
+	smp_store_release(&args->bc_xprt->xpt_bc_xprt, xprt_get(xprt));
 	return xprt;
 }
 
