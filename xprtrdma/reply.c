@@ -308,13 +308,20 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 	return NULL;
 }
 
-/* The header says something about version or credits that may be new */
+/*
+ * The header says something about version or credits that may be new. An error, or a
+ * Reply in a Reply chunk, has no RPC message to tell its direction: the RPC that it is
+ * @for_req does. Without that its credits are not ours (RFC 8167, section 4.1).
+ */
 static noinline void rpcrdma_reply_news(struct rpcrdma_ep *ep,
-					const struct rpcrdma_hdr *hdr)
+					const struct rpcrdma_hdr *hdr,
+					bool for_req)
 {
 	struct rpcrdma_xprt *rx = ep->owner;
-	u32 credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits);
+	u32 credits = 0;
 
+	if (for_req || rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
+		credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits);
 	if (rpcrdma_version_heard(rx, ep, hdr) && credits)
 		rpcrdma_credits_update(rx, credits);
 }
@@ -326,12 +333,11 @@ static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 
 	/* The server answers: no need to wait before we connect again */
 	rx->xprt.reestablish_timeout = 0;
+	req = rpcrdma_match(rx, recv->hdr.xid);
 	/* What was granted is a grant that could be believed: so is this one */
 	if (unlikely(!rpcrdma_version_settled(rx) ||
 		     recv->hdr.credits != READ_ONCE(rx->granted)))
-		rpcrdma_reply_news(ep, &recv->hdr);
-
-	req = rpcrdma_match(rx, recv->hdr.xid);
+		rpcrdma_reply_news(ep, &recv->hdr, req);
 	if (req)
 		rpcrdma_reply_matched(ep, req, recv);
 	else
