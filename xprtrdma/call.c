@@ -518,7 +518,13 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst)
 	if (unlikely(bc_prealloc(rqst)))
 		return rpcrdma_bc_send_reply(rqst);
 #endif
-	if (!xprt_connected(xprt))
+	/*
+	 * sunrpc of 6.1 comes with an RPC that timed out although the connection is to
+	 * be closed for it. Its Reply may be arriving: the Call is not to be built anew
+	 * beside that.
+	 */
+	if (unlikely(!xprt_connected(xprt) ||
+		     test_bit(XPRT_CLOSE_WAIT, &xprt->state)))
 		return -ENOTCONN;
 	rc = -ENOTCONN;
 	if (unlikely(rpcrdma_req_on_wire(req) || rpcrdma_req_sending(req)))
