@@ -5,14 +5,15 @@
  */
 #include "xprt_rdma.h"
 
-/* Called with transport_lock */
-static void rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
+/* Called with transport_lock. Returns false when there is no credit left */
+static bool rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
 {
-	u32 left = 1;
+	u32 left = 0;
 
 	if (rx->granted > rx->abandoned)
 		left = rx->granted - rx->abandoned;
 	rx->xprt.cwnd = (unsigned long)left << RPC_CWNDSHIFT;
+	return left;
 }
 
 /**
@@ -20,16 +21,23 @@ static void rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
  * @rx: transport
  * @credits: from rpcrdma_hdr_grant()
  *
+ * If RPCs that were given up have them all, the connection is given up as well:
+ * a new one has them all back.
+ *
  * Context: process.
  */
 void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
 {
+	bool left;
+
 	if (likely(credits == READ_ONCE(rx->granted)))
 		return;
 	spin_lock(&rx->xprt.transport_lock);
 	rx->granted = credits;
-	rpcrdma_credits_apply(rx);
+	left = rpcrdma_credits_apply(rx);
 	spin_unlock(&rx->xprt.transport_lock);
+	if (unlikely(!left))
+		xprt_force_disconnect(&rx->xprt);
 }
 
 /**
@@ -38,12 +46,16 @@ void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
  * @by: how many more keep a credit of their own
  *
  * Context: process, under the transport_lock.
+ *
+ * Return: false when too few credits are left to go on with the connection, or
+ * none: RFC 8166, section 3.3.1, allows no Call more. The caller gives it up.
  */
-void rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by)
+bool rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by)
 {
 	lockdep_assert_held(&rx->xprt.transport_lock);
 	rx->abandoned += by;
-	rpcrdma_credits_apply(rx);
+	return rpcrdma_credits_apply(rx) &&
+	       rx->abandoned < min(rx->granted, rx->xprt.max_reqs / 2);
 }
 
 /**

@@ -249,12 +249,13 @@ void xprt_rdma_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task)
  */
 void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst)
 {
-	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
+	bool spent = req->credits_spent;
 
-	rpcrdma_req_put(to_rpcrdma_req(rqst));
-	/* Before nothing is left to send with: a new connection has it all */
-	if (unlikely(READ_ONCE(rx->abandoned)) &&
-	    rx->abandoned >= min(rx->granted, xprt->max_reqs / 2))
+	req->credits_spent = false;
+	rpcrdma_req_put(req);
+	/* A new connection has all credits */
+	if (unlikely(spent))
 		xprt_force_disconnect(xprt);
 }
 
@@ -275,7 +276,7 @@ void xprt_rdma_release_request(struct rpc_task *task)
 	if (unlikely(rpcrdma_req_on_wire(req)) &&
 	    atomic_cmpxchg(&req->wire, RPCRDMA_WIRE_ON,
 			   RPCRDMA_WIRE_ABANDONED) == RPCRDMA_WIRE_ON)
-		rpcrdma_credits_abandon(req->rx, 1);
+		req->credits_spent = !rpcrdma_credits_abandon(req->rx, 1);
 	xprt_release_rqst_cong(task);
 }
 

@@ -145,6 +145,7 @@ enum rpcrdma_wire {
  * @rbuf: the Reply's head and tail
  * @rbuf_size: its size
  * @sending: the Send is signalled, for what it has mapped or what is before it
+ * @credits_spent: it was given up, and too few credits are left to go on
  * @chain: REG_MRs and Send
  * @send_wr: the Send; of one SGE while nobody sends
  * @sges: its SGEs. The first is @hdr while that is mapped, and the last may be a part
@@ -175,6 +176,7 @@ struct rpcrdma_req {
 	size_t rbuf_size;
 
 	bool sending;
+	bool credits_spent;
 	struct rpcrdma_chain chain;
 	struct ib_send_wr send_wr;
 	struct ib_sge sges[XPRT_RDMA_SEND_SGES];
@@ -404,7 +406,7 @@ static inline bool rpcrdma_version_settled(const struct rpcrdma_xprt *rx)
 
 /* credits.c */
 void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits);
-void rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by);
+bool rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by);
 void rpcrdma_credits_reset(struct rpcrdma_xprt *rx);
 
 /* req.c */
