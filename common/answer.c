@@ -123,17 +123,21 @@ enum rpcrdma_answer rpcrdma_answer_any(const struct rpcrdma_hdr *hdr,
  * rpcrdma_hdr_grant - the credits that a message grants
  * @hdr: header as rpcrdma_decode() left it
  * @most: those that there are Receives for, at least one
+ * @matched: it has the XID of a Call that was sent, and is its answer
  *
  * None would be a deadlock; more than there are Receives for could not be
- * answered (RFC 8166, section 3.3.1). A message at fault is discarded, and of
- * unknown direction (RFC 8167, section 4.1): it grants nothing.
+ * answered (RFC 8166, section 3.3.1). A message at fault is discarded, and grants
+ * nothing. Nor does one of unknown direction (RFC 8167, section 4.1): an error, or
+ * a message that is in a chunk, unless it is @matched.
  *
  * Context: Any context.
  * Return: 1 to @most; 0 when the message says nothing that can be believed.
  */
-u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most)
+u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, bool matched)
 {
 	if (hdr->fault)
+		return 0;
+	if (!matched && hdr_direction(hdr) != RPCRDMA_DIR_REPLY)
 		return 0;
 	return clamp_t(u32, hdr->credits, 1, most);
 }

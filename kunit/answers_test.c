@@ -160,8 +160,39 @@ static void answers_grant(struct kunit *test)
 			.credits = cases[i].credits,
 		};
 
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, true),
 				    cases[i].want, "case %u", i);
+	}
+}
+
+/* Credits of what has no RPC message that tells its direction */
+static void answers_grant_direction(struct kunit *test)
+{
+	static const struct {
+		u32 len;
+		u32 frame[16];
+		u32 unmatched;
+	} cases[] = {
+		{ 36, { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 }, 32 },
+		{ 36, { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 0 }, 0 },
+		{ 20, { XID, 1, 32, RPCRDMA_ERROR, RPCRDMA_ERR_CHUNK }, 0 },
+		{ 28, { XID, 1, 32, RPCRDMA_ERROR, RPCRDMA_ERR_VERS, 1, 1 }, 0 },
+		{ 48, { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 7, 64, 0, 0 }, 0 },
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		buf = frame_octets(test, cases[i].frame, cases[i].len);
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, cases[i].len,
+					       &frame_limits), RPCRDMA_ACCEPT);
+
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, false),
+				    cases[i].unmatched, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, true),
+				    32, "case %u", i);
 	}
 }
 
@@ -295,6 +326,7 @@ static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE(answers_unknown_disposition),
 	KUNIT_CASE(answers_complete),
 	KUNIT_CASE(answers_grant),
+	KUNIT_CASE(answers_grant_direction),
 	KUNIT_CASE_PARAM(answers_within, within_gen_params),
 	{}
 };

@@ -25,6 +25,7 @@ static const struct rpc_timeout bc_timeout = {
 /* NULL until nfsd wants to call back over this connection */
 static struct rpc_xprt *bc_xprt_of(struct svc_rdma_conn *conn)
 {
+	/* Pairs with the store of bc_setup() */
 	return smp_load_acquire(&conn->xprt.xpt_bc_xprt);
 }
 
@@ -83,10 +84,13 @@ static void bc_take_credits(struct rpc_xprt *xprt, u32 credits)
 void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 {
 	struct rpc_xprt *xprt = bc_xprt_of(conn);
+	u32 credits;
 
 	if (!xprt)
 		return;
-	bc_take_credits(xprt, rpcrdma_hdr_grant(&recv->hdr, xprt->max_reqs));
+	credits = rpcrdma_hdr_grant(&recv->hdr, xprt->max_reqs, false);
+	if (credits)
+		bc_take_credits(xprt, credits);
 	bc_complete(xprt, &recv->hdr, true);
 }
 

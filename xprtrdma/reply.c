@@ -308,20 +308,14 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 	return NULL;
 }
 
-/*
- * The header says something about version or credits that may be new. An error, or a
- * Reply in a Reply chunk, has no RPC message to tell its direction: the RPC that it is
- * @for_req does. Without that its credits are not ours (RFC 8167, section 4.1).
- */
+/* The header says something about version or credits that may be new */
 static noinline void rpcrdma_reply_news(struct rpcrdma_ep *ep,
 					const struct rpcrdma_hdr *hdr,
-					bool for_req)
+					bool matched)
 {
 	struct rpcrdma_xprt *rx = ep->owner;
-	u32 credits = 0;
+	u32 credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits, matched);
 
-	if (for_req || rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
-		credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits);
 	if (rpcrdma_version_heard(rx, ep, hdr) && credits)
 		rpcrdma_credits_update(rx, credits);
 }
