@@ -26,7 +26,7 @@ static unsigned int max_reads = 255;
 static unsigned int min_version = RPCRDMA_V1;
 static unsigned int max_version = RPCRDMA_V2;
 
-/* RDMA Read contexts, messages received, RDMA Write contexts, full queues */
+/* Segments read, messages received, segments (or parts) written, full queues */
 struct percpu_counter svc_rdma_stat_read;
 struct percpu_counter svc_rdma_stat_recv;
 struct percpu_counter svc_rdma_stat_write;

@@ -12,8 +12,7 @@
  * @seq: where to
  *
  * "rdma" and 27 columns that mountstats and nfsiostat know by their place.
- * The first (source port) and the last (Replies that waited for a Send) have
- * no meaning here and are 0.
+ * Columns 1 (source port), 22, 26 and 27 have no meaning here and are 0.
  *
  * Context: process.
  */
