@@ -125,10 +125,13 @@ static bool rpcrdma_ep_is_news(const struct rpcrdma_ep *ep)
 	same = rpcrdma_logged.error == ep->error &&
 	       rpcrdma_same_host(rpcrdma_logged.peer_name, ep->peer_name) &&
 	       time_before(jiffies, rpcrdma_logged.when + RPCRDMA_SAME_FAILURE);
-	rpcrdma_logged.error = ep->error;
-	rpcrdma_logged.when = jiffies;
-	strscpy(rpcrdma_logged.peer_name, ep->peer_name,
-		sizeof(rpcrdma_logged.peer_name));
+	/* What is not logged does not count: one that lasts is said again */
+	if (!same) {
+		rpcrdma_logged.error = ep->error;
+		rpcrdma_logged.when = jiffies;
+		strscpy(rpcrdma_logged.peer_name, ep->peer_name,
+			sizeof(rpcrdma_logged.peer_name));
+	}
 	spin_unlock(&rpcrdma_logged_lock);
 	return !same;
 }
