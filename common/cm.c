@@ -120,15 +120,26 @@ static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
 	return 0;
 }
 
+/* Under the lock: the state says that there is an error before the error does */
+static int rpcrdma_ep_failure(struct rpcrdma_ep *ep)
+{
+	unsigned long flags;
+	int rc = 0;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (ep->state >= RPCRDMA_EP_CLOSING)
+		rc = ep->error ? : -ENOTCONN;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	return rc;
+}
+
 /* Waits for the next step of the handshake; the failure funnel wakes us too */
 static int rpcrdma_ep_wait_step(struct rpcrdma_ep *ep, unsigned long timeout)
 {
 	if (!wait_for_completion_timeout(&ep->cm_done, timeout))
 		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
 				       "the peer does not answer");
-	if (READ_ONCE(ep->state) >= RPCRDMA_EP_CLOSING)
-		return ep->error ? : -ENOTCONN;
-	return 0;
+	return rpcrdma_ep_failure(ep);
 }
 
 static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
