@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Our record of each RDMA device: which endpoints use it, and the protection
- * domain that its Responder endpoints share. When the device is removed, every
- * endpoint on it fails, and the removal waits until they have let go of it. It
- * never waits for what sunrpc still refers to.
+ * domain that those share which expose no memory. When the device is removed,
+ * every endpoint on it fails, and the removal waits until they have let go of
+ * it. It never waits for what sunrpc still refers to.
  */
 
 #include <linux/slab.h>
@@ -18,7 +18,8 @@
  * @eps: endpoints that use it
  * @gone: being removed: no endpoint may join
  * @idle: completed when it is @gone and the last endpoint has left
- * @pd: shared by its Responder endpoints, NULL if there are none
+ * @pd: shared by those of its endpoints that expose no memory, NULL if there
+ *	are none
  * @pd_users: how many
  */
 struct rpcrdma_device {
@@ -142,13 +143,24 @@ void rpcrdma_device_detach(struct rpcrdma_ep *ep)
 	mutex_unlock(&rpcrdma_devices_lock);
 }
 
+/*
+ * Can a peer reach memory of this endpoint's? A Responder offers none. But on
+ * iWARP an RDMA Read is a Write by the peer in the end, and rdma_rw registers
+ * where it goes to for that: who knows the STag can write there as well.
+ */
+static bool rpcrdma_ep_exposes_memory(const struct rpcrdma_ep *ep)
+{
+	return !ep->responder ||
+	       rdma_protocol_iwarp(ep->device, ep->id->port_num);
+}
+
 /**
  * rpcrdma_device_pd_get - a protection domain for an endpoint
- * @ep: attached endpoint
+ * @ep: attached endpoint; its CM id is bound to a port
  *
- * A Requester exposes memory and has one of its own, so that no other
- * connection's peer can reach it. A Responder exposes none and shares that of
- * the device.
+ * One that exposes memory has one of its own, so that no other connection's
+ * peer can reach it: a Requester, and on iWARP a Responder, too. All others
+ * share that of the device.
  *
  * Context: process, may sleep. rpcrdma_device_pd_put() releases it.
  *
@@ -159,7 +171,8 @@ int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
 	struct rpcrdma_device *rdev = ep->rdev;
 	struct ib_pd *pd;
 
-	if (!ep->responder) {
+	ep->own_pd = rpcrdma_ep_exposes_memory(ep);
+	if (ep->own_pd) {
 		pd = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
 				   ib_alloc_pd(ep->device, 0));
 		if (IS_ERR(pd))
@@ -194,7 +207,7 @@ void rpcrdma_device_pd_put(struct rpcrdma_ep *ep)
 
 	if (!ep->pd)
 		return;
-	if (!ep->responder) {
+	if (ep->own_pd) {
 		ib_dealloc_pd(ep->pd);
 		ep->pd = NULL;
 		return;

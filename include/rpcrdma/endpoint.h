@@ -105,8 +105,8 @@ struct rpcrdma_ep_ops {
  * @ops: its callbacks
  * @owner: for the side's own use: ep->owner
  * @net: network namespace
- * @responder: accepts connections (PD of the device, RDMA Reads are
- *	initiated); else a Requester (PD of its own)
+ * @responder: accepts connections, initiates RDMA Reads and Writes; else a
+ *	Requester
  * @want: queue depths asked for
  * @inline_send: most octets it will send in one Send
  * @inline_recv: most octets it will take in one Receive: size of each buffer
@@ -280,6 +280,7 @@ struct rpcrdma_ep_counters {
  * @rdev: our own record of that device
  * @id: CM id
  * @pd: protection domain
+ * @own_pd: no other endpoint uses it
  * @send_cq: Send completions
  * @recv_cq: Receive completions
  * @qp: queue pair
@@ -332,6 +333,7 @@ struct rpcrdma_ep {
 	struct rpcrdma_device *rdev;
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
+	bool own_pd;
 	struct ib_cq *send_cq;
 	struct ib_cq *recv_cq;
 	struct ib_qp *qp;
