@@ -148,6 +148,16 @@ static void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep)
 				ep->error);
 }
 
+static void rpcrdma_ep_free_cqs(struct rpcrdma_ep *ep)
+{
+	if (ep->send_cq)
+		ib_free_cq(ep->send_cq);
+	ep->send_cq = NULL;
+	if (ep->recv_cq)
+		ib_free_cq(ep->recv_cq);
+	ep->recv_cq = NULL;
+}
+
 /*
  * The one teardown. Each step is safe when its counterpart never happened, so
  * that a failed connect, a failed accept, a close and a device removal all
@@ -181,10 +191,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	if (ep->qp)
 		rdma_destroy_qp(ep->id);
 	ep->qp = NULL;
-	if (ep->send_cq)
-		ib_free_cq(ep->send_cq);
-	if (ep->recv_cq)
-		ib_free_cq(ep->recv_cq);
+	rpcrdma_ep_free_cqs(ep);
 	rpcrdma_device_pd_put(ep);
 	rpcrdma_status_del_ep(ep);
 	rpcrdma_device_detach(ep);
@@ -347,6 +354,47 @@ static int rpcrdma_ep_create_cqs(struct rpcrdma_ep *ep)
 	return 0;
 }
 
+/* All of the queues, or none */
+static int rpcrdma_ep_try_queues(struct rpcrdma_ep *ep)
+{
+	int rc;
+
+	rc = rpcrdma_ep_create_cqs(ep);
+	if (!rc)
+		rc = rpcrdma_ep_create_qp(ep);
+	if (rc)
+		rpcrdma_ep_free_cqs(ep);
+	return rc;
+}
+
+/*
+ * What a device says it can do is not all there is to say: mlx5 counts blocks of
+ * 64 octets where we ask for WRs. So it is asked for fewer until it agrees.
+ */
+static int rpcrdma_ep_create_queues(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_queue_want want = ep->want;
+	u32 planned;
+	int rc;
+
+	rc = rpcrdma_plan_queues(&ep->sizes, &want, &ep->limits);
+	if (rc)
+		return rc;
+	planned = ep->sizes.credits;
+	for (;;) {
+		rc = rpcrdma_ep_try_queues(ep);
+		if (rc != -ENOMEM && rc != -EINVAL)
+			break;
+		if (!rpcrdma_plan_fewer(&want, &ep->sizes, &ep->limits) ||
+		    rpcrdma_plan_queues(&ep->sizes, &want, &ep->limits))
+			break;
+	}
+	if (!rc && ep->sizes.credits < planned)
+		rpcrdma_ep_warn(ep, "the device allows %u credits, not %u",
+				ep->sizes.credits, planned);
+	return rc;
+}
+
 /**
  * rpcrdma_ep_set_up - everything between a bound CM id and the handshake
  * @ep: endpoint that is attached to its device
@@ -360,19 +408,13 @@ int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
 {
 	int rc;
 
-	rc = rpcrdma_plan_queues(&ep->sizes, &ep->want, &ep->limits);
-	if (rc)
-		return rc;
-	rpcrdma_sendq_init(ep);
 	rc = rpcrdma_device_pd_get(ep);
 	if (rc)
 		return rc;
-	rc = rpcrdma_ep_create_cqs(ep);
+	rc = rpcrdma_ep_create_queues(ep);
 	if (rc)
 		return rc;
-	rc = rpcrdma_ep_create_qp(ep);
-	if (rc)
-		return rc;
+	rpcrdma_sendq_init(ep);
 	rc = rpcrdma_recvq_create(ep);
 	if (rc)
 		return rc;

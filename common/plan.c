@@ -579,6 +579,53 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 	return 0;
 }
 
+/*
+ * With fewer credits a connection is hardly of use: rather fail, as memory may be
+ * short for now only.
+ */
+#define FEWEST_CREDITS	4U
+
+/* So many of the largest payloads a Responder moves at a time, whatever the credits */
+#define RW_PAYLOADS	3U
+
+/* WRs that RDMA Reads or Writes of so many payloads take */
+static u32 payload_wrs(const struct rpcrdma_queue_want *want,
+		       const struct rpcrdma_device_limits *dev)
+{
+	u32 sges = min(min(dev->max_send_sge, dev->max_sge_rd), want->send_sge);
+	u32 wrs = div_up(want->payload_pages, max(sges, 1U));
+
+	return RW_PAYLOADS * min(wrs, U32_MAX / RW_PAYLOADS);
+}
+
+/**
+ * rpcrdma_plan_fewer - what to try when the device could not make the queues
+ * @want: what led to @tried; lowered to half of its credits
+ * @tried: queues that could not be made
+ * @dev: what the device says it can do
+ *
+ * What a device says it can do is said of the smallest WRs, or in other units; what it
+ * can do depends on the SGEs. Called again and again it comes to an end, as credits are
+ * half of what they were each time, or fewer.
+ *
+ * Context: Any context.
+ * Return: whether there is something to try.
+ */
+bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
+			const struct rpcrdma_queue_sizes *tried,
+			const struct rpcrdma_device_limits *dev)
+{
+	u32 credits = tried->credits / 2;
+
+	if (credits < FEWEST_CREDITS)
+		return false;
+	want->credits = credits;
+	if (want->rw_wrs)
+		want->rw_wrs = max(want->rw_wrs,
+				   div_up(payload_wrs(want, dev), credits));
+	return true;
+}
+
 /* More would need high orders of pages, which a machine that runs for long lacks */
 #define RECV_BLOCK_MAX	32768U
 

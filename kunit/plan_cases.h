@@ -341,4 +341,44 @@ static const struct queue_case queue_cases[] = {
 	  0, { 858993455, 16, 4294967292, U32_MAX, U32_MAX - 1, U32_MAX, U32_MAX, 1 } },
 };
 
+/**
+ * struct fewer_case - credits that could not be had, and what to try next
+ * @name: of the case
+ * @want: what was wanted
+ * @tried: credits that were tried
+ * @send_sge: SGEs of the device, for Send Queue WRs
+ * @sge_rd: and for RDMA Reads
+ * @ret: expected
+ * @credits: expected in @want
+ * @rw_wrs: expected in @want
+ */
+struct fewer_case {
+	const char			*name;
+	struct rpcrdma_queue_want	want;
+	u32				tried;
+	u32				send_sge;
+	u32				sge_rd;
+	bool				ret;
+	u32				credits;
+	u32				rw_wrs;
+};
+
+static const struct fewer_case fewer_cases[] = {
+	{ "half", CLIENT, 128, 30, 30, true, 64, 0 },
+	{ "half of what was tried", CLIENT, 100, 30, 30, true, 50, 0 },
+	{ "half of an odd number", CLIENT, 101, 30, 30, true, 50, 0 },
+	{ "the fewest", CLIENT, 8, 30, 30, true, 4, 0 },
+	{ "none below the fewest", CLIENT, 7, 30, 30, false, 128, 0 },
+	{ "none of none", CLIENT, 0, 30, 30, false, 128, 0 },
+	{ "nothing changes where nothing is left", SERVER, 7, 1, 1, false, 64, 9 },
+	{ "many SGEs: the RDMA WRs of each stay", SERVER, 64, 30, 30, true, 32, 9 },
+	/* Three times 33, of 8 SGEs each */
+	{ "few credits: a payload needs its WRs", SERVER, 8, 30, 30, true, 4, 25 },
+	{ "one SGE for Reads", SERVER, 64, 30, 1, true, 32, 25 },
+	{ "one SGE for Writes", SERVER, 64, 1, 30, true, 32, 25 },
+	{ "no SGE counts as one", SERVER, 64, 0, 0, true, 32, 25 },
+	{ "payloads that wrap 32 bits", { 8, 0, 0, U32_MAX, 1, 1, false },
+	  8, 1, 1, true, 4, U32_MAX / 4 + 1 },
+};
+
 #endif /* RPCRDMA_KUNIT_PLAN_CASES_H */

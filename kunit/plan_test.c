@@ -602,6 +602,56 @@ static void plan_queues_fit(struct kunit *test)
 	}
 }
 
+static void fewer_case_desc(const struct fewer_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fewer, fewer_cases, fewer_case_desc);
+
+static void plan_fewer(struct kunit *test)
+{
+	const struct fewer_case *c = test->param_value;
+	const struct rpcrdma_device_limits dev = {
+		.max_send_sge = c->send_sge,
+		.max_sge_rd = c->sge_rd,
+	};
+	const struct rpcrdma_queue_sizes tried = { .credits = c->tried };
+	struct rpcrdma_queue_want want = c->want;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_fewer(&want, &tried, &dev), c->ret);
+	KUNIT_EXPECT_EQ(test, want.credits, c->credits);
+	KUNIT_EXPECT_EQ(test, want.rw_wrs, c->rw_wrs);
+	KUNIT_EXPECT_EQ(test, want.bc_credits, c->want.bc_credits);
+}
+
+/* On a device that refuses whatever it is asked for */
+static void plan_fewer_ends(struct kunit *test)
+{
+	struct rpcrdma_queue_sizes sizes, tried;
+	struct rpcrdma_queue_want want;
+	u32 i, n;
+
+	for (i = 0; i < ARRAY_SIZE(queue_cases); i++) {
+		const struct queue_case *c = &queue_cases[i];
+
+		want = c->want;
+		if (rpcrdma_plan_queues(&sizes, &want, &c->dev))
+			continue;
+		for (n = 0; n < 32; n++) {
+			tried = sizes;
+			if (!rpcrdma_plan_fewer(&want, &tried, &c->dev) ||
+			    rpcrdma_plan_queues(&sizes, &want, &c->dev))
+				break;
+			KUNIT_EXPECT_LE(test, sizes.credits, tried.credits / 2);
+			KUNIT_EXPECT_TRUE(test, c->want.rw_wrs ||
+					  sizes.sq_depth < tried.sq_depth);
+			KUNIT_EXPECT_LE(test, sizes.rq_depth, tried.rq_depth);
+		}
+		KUNIT_EXPECT_LT(test, n, 32U);
+	}
+}
+
 static void plan_recv_block(struct kunit *test)
 {
 	static const struct {
@@ -655,6 +705,8 @@ static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE(plan_inv_handle_forbidden),
 	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
 	KUNIT_CASE(plan_queues_fit),
+	KUNIT_CASE_PARAM(plan_fewer, fewer_gen_params),
+	KUNIT_CASE(plan_fewer_ends),
 	KUNIT_CASE(plan_recv_block),
 	{}
 };

@@ -267,7 +267,7 @@ struct rpcrdma_ep_counters {
  * @responder: see struct rpcrdma_ep_attr
  * @net: namespace; a reference is held until DEAD
  * @want: see struct rpcrdma_ep_attr
- * @sizes: what the device can carry of it
+ * @sizes: what the device can carry of it, as it says, and as it turned out
  * @limits: the device's limits
  * @local: private data we send
  * @peer: private data the peer sent, defaulted and clamped

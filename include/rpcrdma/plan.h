@@ -260,5 +260,8 @@ u32 rpcrdma_plan_recv_block(u32 size, u32 page_size);
 int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 			const struct rpcrdma_queue_want *want,
 			const struct rpcrdma_device_limits *dev);
+bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
+			const struct rpcrdma_queue_sizes *tried,
+			const struct rpcrdma_device_limits *dev);
 
 #endif /* RPCRDMA_PLAN_H */
