@@ -148,6 +148,13 @@ static void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep)
 				ep->error);
 }
 
+static void rpcrdma_ep_destroy_qp(struct rpcrdma_ep *ep)
+{
+	if (ep->qp)
+		rdma_destroy_qp(ep->id);
+	ep->qp = NULL;
+}
+
 static void rpcrdma_ep_free_cqs(struct rpcrdma_ep *ep)
 {
 	if (ep->send_cq)
@@ -156,6 +163,52 @@ static void rpcrdma_ep_free_cqs(struct rpcrdma_ep *ep)
 	if (ep->recv_cq)
 		ib_free_cq(ep->recv_cq);
 	ep->recv_cq = NULL;
+}
+
+static void rpcrdma_cq_no_poll(struct work_struct *work)
+{
+}
+
+/*
+ * On return no handler runs, and none will: the work of the CQ may be queued again,
+ * and does nothing. To free it ends its handlers as well, but takes that no queue
+ * pair uses it.
+ */
+static void rpcrdma_cq_silence(struct ib_cq *cq)
+{
+	WRITE_ONCE(cq->work.func, rpcrdma_cq_no_poll);
+	cancel_work_sync(&cq->work);
+}
+
+/*
+ * A device at fault may refuse to end the queue pair, or to tell when all is
+ * flushed. ib_core then warns, and does not wait. Nothing is heard of the device from
+ * here on: a completion would find what was swept, or freed. What is left to do
+ * about its access to memory is to destroy the queue pair before anybody has
+ * that back; but rdma_rw needs that of a Responder until its contexts are
+ * released. There all rests on the reset that such a device is due for.
+ */
+static void rpcrdma_ep_cut_off(struct rpcrdma_ep *ep)
+{
+	rpcrdma_ep_warn(ep, "the device does not give back what was posted");
+	rpcrdma_cq_silence(ep->send_cq);
+	rpcrdma_cq_silence(ep->recv_cq);
+	if (!ep->responder) {
+		rpcrdma_ep_destroy_qp(ep);
+		rpcrdma_ep_free_cqs(ep);
+	}
+	rpcrdma_recvq_sweep(ep);
+}
+
+static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	if (RPCRDMA_ALLOC(-EIO, ib_modify_qp(ep->qp, &attr, IB_QP_STATE)))
+		return false;
+	ib_drain_rq(ep->qp);
+	ib_drain_sq(ep->qp);
+	return rpcrdma_recvq_drained(ep) && rpcrdma_sendq_drained(ep);
 }
 
 /*
@@ -176,8 +229,8 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 
 	if (ep->qp) {
 		rdma_disconnect(ep->id);
-		ib_drain_rq(ep->qp);
-		ib_drain_sq(ep->qp);
+		if (!rpcrdma_ep_drain(ep))
+			rpcrdma_ep_cut_off(ep);
 	}
 	rpcrdma_sendq_sweep(ep);
 	ep->ops->release(ep);
@@ -188,9 +241,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 				atomic_read(&ep->maps),
 				atomic_read(&ep->unmaps));
 
-	if (ep->qp)
-		rdma_destroy_qp(ep->id);
-	ep->qp = NULL;
+	rpcrdma_ep_destroy_qp(ep);
 	rpcrdma_ep_free_cqs(ep);
 	rpcrdma_device_pd_put(ep);
 	rpcrdma_status_del_ep(ep);

@@ -250,6 +250,42 @@ void rpcrdma_recvq_shut(struct rpcrdma_ep *ep)
 }
 
 /**
+ * rpcrdma_recvq_drained - has the device given back every Receive?
+ * @ep: endpoint, possibly without Receive buffers; none is posted any more
+ *
+ * Context: process.
+ *
+ * Return: true if so.
+ */
+bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep)
+{
+	const struct rpcrdma_recvq *rq = ep->recvq;
+	u32 i;
+
+	for (i = 0; rq && i < rq->count; i++)
+		if (rq->recvs[i].owner == RPCRDMA_RECV_POSTED)
+			return false;
+	return true;
+}
+
+/**
+ * rpcrdma_recvq_sweep - take back the Receives that the device keeps
+ * @ep: endpoint, possibly without Receive buffers; no completion is handled
+ *	any more
+ *
+ * Context: process.
+ */
+void rpcrdma_recvq_sweep(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_recvq *rq = ep->recvq;
+	u32 i;
+
+	for (i = 0; rq && i < rq->count; i++)
+		if (rq->recvs[i].owner == RPCRDMA_RECV_POSTED)
+			rpcrdma_recv_free(&rq->recvs[i]);
+}
+
+/**
  * rpcrdma_recvq_unmap - end the DMA mappings, keep the memory
  * @ep: endpoint whose Receive Queue is drained
  *

@@ -9,7 +9,9 @@
  * @batch slots at the end of the stream are not covered by a signalled WR;
  * a chain of depth - batch slots therefore always gets its turn. It speaks to
  * the owners of lazy chains before it as well: a completion for each Send would
- * cost more than all else that is done for it here.
+ * cost more than all else that is done for it here. All chains whose owner is to
+ * be told are in one list, lazy or not, so that none is forgotten when a device
+ * does not come back with them.
  *
  * A chain that finds no room waits in a list and is posted, in order, by the
  * completion that makes room. Nobody sleeps for it. When the connection goes
@@ -85,27 +87,41 @@ static __always_inline void rpcrdma_chain_signal(struct rpcrdma_sendq *sq,
 		sq->unsignalled = 0;
 }
 
-static void rpcrdma_lazy_add(struct rpcrdma_sendq *sq,
-			     struct rpcrdma_chain *chain)
+static void rpcrdma_pending_add(struct rpcrdma_sendq *sq,
+				struct rpcrdma_chain *chain)
 {
 	chain->next = NULL;
-	*sq->lazy_end = chain;
-	sq->lazy_end = &chain->next;
+	*sq->pending_end = chain;
+	sq->pending_end = &chain->next;
 }
 
-/* Return: those that are complete with the first of them, linked */
-static struct rpcrdma_chain *rpcrdma_lazy_take(struct rpcrdma_sendq *sq)
+/*
+ * @chain is complete, and with it what was posted before: a queue completes in
+ * order.
+ *
+ * Return: all of them that are pending, linked; @chain is the last.
+ */
+static struct rpcrdma_chain *rpcrdma_pending_take(struct rpcrdma_sendq *sq,
+						  struct rpcrdma_chain *chain)
 {
-	struct rpcrdma_chain **end = &sq->lazy, *first = sq->lazy;
+	struct rpcrdma_chain *first = sq->pending;
 
-	do {
-		end = &(*end)->next;
-	} while (*end && (*end)->seq <= sq->completed);
-	sq->lazy = *end;
-	if (!sq->lazy)
-		sq->lazy_end = &sq->lazy;
-	*end = NULL;
+	sq->pending = chain->next;
+	if (!sq->pending)
+		sq->pending_end = &sq->pending;
+	chain->next = NULL;
 	return first;
+}
+
+/* Return: as rpcrdma_pending_take(), up to where @seq says; NULL if there is none */
+static struct rpcrdma_chain *rpcrdma_pending_until(struct rpcrdma_sendq *sq,
+						   u64 seq)
+{
+	struct rpcrdma_chain *chain, *last = NULL;
+
+	for (chain = sq->pending; chain && chain->seq <= seq; chain = chain->next)
+		last = chain;
+	return last ? rpcrdma_pending_take(sq, last) : NULL;
 }
 
 /*
@@ -135,13 +151,14 @@ static __always_inline bool rpcrdma_chain_post(struct rpcrdma_ep *ep,
 	struct rpcrdma_sendq *sq = &ep->sendq;
 	const struct ib_send_wr **bad_wr = &sq->bad_wr;
 	bool lazy = chain->lazy && sq->unsignalled < RPCRDMA_SEND_LAZY;
+	bool pending = chain->done;
 	int rc;
 
 	sq->posted += chain->slots;
 	RPCRDMA_INVARIANT(3, sq->posted - sq->completed <= sq->depth);
 	chain->seq = sq->posted;
-	chain->busy = chain->done;
-	rpcrdma_chain_signal(sq, chain, lazy || !chain->done);
+	chain->busy = pending;
+	rpcrdma_chain_signal(sq, chain, lazy || !pending);
 	rpcrdma_count_wrs(&ep->count, chain->first);
 	ep->count.doorbells++;
 	trace_rpcrdma_post(ep, chain);
@@ -155,8 +172,8 @@ static __always_inline bool rpcrdma_chain_post(struct rpcrdma_ep *ep,
 		rpcrdma_chain_break(ep, chain, rc);
 		return false;
 	}
-	if (lazy)
-		rpcrdma_lazy_add(sq, chain);
+	if (pending)
+		rpcrdma_pending_add(sq, chain);
 	return true;
 }
 
@@ -184,24 +201,15 @@ static noinline void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
 	}
 }
 
-/*
- * Called with sq->lock.
- *
- * Return: lazy chains that are complete as well, linked, to be given back.
- */
-static struct rpcrdma_chain *rpcrdma_sendq_complete(struct rpcrdma_ep *ep,
-						    u64 seq)
+/* Called with sq->lock */
+static void rpcrdma_sendq_complete(struct rpcrdma_ep *ep, u64 seq)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
-	struct rpcrdma_chain *lazy = NULL;
 
 	if (seq > sq->completed)
 		sq->completed = seq;
-	if (sq->lazy && sq->lazy->seq <= sq->completed)
-		lazy = rpcrdma_lazy_take(sq);
 	if (unlikely(!list_empty(&sq->waiting)))
 		rpcrdma_sendq_serve(ep);
-	return lazy;
 }
 
 /* The chain may be gone on return */
@@ -214,8 +222,8 @@ static void rpcrdma_chain_give_back(struct rpcrdma_chain *chain,
 		chain->done(chain, status);
 }
 
-static void rpcrdma_lazy_give_back(struct rpcrdma_chain *chain,
-				   enum ib_wc_status status)
+static void rpcrdma_pending_give_back(struct rpcrdma_chain *chain,
+				      enum ib_wc_status status)
 {
 	struct rpcrdma_chain *next;
 
@@ -236,16 +244,16 @@ void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_chain *chain =
 		container_of(wc->wr_cqe, struct rpcrdma_chain, cqe);
-	struct rpcrdma_chain *lazy;
 	struct rpcrdma_ep *ep = chain->ep;
+	struct rpcrdma_chain *first;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
 	spin_lock(&ep->sendq.lock);
-	lazy = rpcrdma_sendq_complete(ep, chain->seq);
+	first = rpcrdma_pending_take(&ep->sendq, chain);
+	rpcrdma_sendq_complete(ep, chain->seq);
 	spin_unlock(&ep->sendq.lock);
-	rpcrdma_lazy_give_back(lazy, wc->status);
-	rpcrdma_chain_give_back(chain, wc->status);
+	rpcrdma_pending_give_back(first, wc->status);
 }
 
 static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
@@ -253,15 +261,16 @@ static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_send_marker *marker =
 		container_of(wc->wr_cqe, struct rpcrdma_send_marker, cqe);
 	struct rpcrdma_ep *ep = wc->qp->qp_context;
-	struct rpcrdma_chain *lazy;
+	struct rpcrdma_chain *first;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
 	spin_lock(&ep->sendq.lock);
 	marker->busy = false;
-	lazy = rpcrdma_sendq_complete(ep, marker->seq);
+	first = rpcrdma_pending_until(&ep->sendq, marker->seq);
+	rpcrdma_sendq_complete(ep, marker->seq);
 	spin_unlock(&ep->sendq.lock);
-	rpcrdma_lazy_give_back(lazy, wc->status);
+	rpcrdma_pending_give_back(first, wc->status);
 }
 
 /**
@@ -278,7 +287,7 @@ void rpcrdma_sendq_init(struct rpcrdma_ep *ep)
 	spin_lock_init(&sq->lock);
 	INIT_LIST_HEAD(&sq->waiting);
 	INIT_LIST_HEAD(&sq->broken);
-	sq->lazy_end = &sq->lazy;
+	sq->pending_end = &sq->pending;
 	/* One slot is the drain's */
 	sq->depth = ep->sizes.sq_depth ? ep->sizes.sq_depth - 1 : 0;
 	sq->batch = max_t(u32, sq->depth / 4, 1);
@@ -317,26 +326,49 @@ void rpcrdma_sendq_shut(struct rpcrdma_ep *ep)
 }
 
 /**
+ * rpcrdma_sendq_drained - has every completion come that was asked for?
+ * @ep: endpoint whose Send Queue is shut
+ *
+ * Of chains without a @done nobody knows.
+ *
+ * Context: process.
+ *
+ * Return: true if so.
+ */
+bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+	struct rpcrdma_chain *chain;
+
+	spin_lock(&sq->lock);
+	for (chain = sq->pending; chain; chain = chain->next)
+		if (chain->last->send_flags & IB_SEND_SIGNALED)
+			break;
+	spin_unlock(&sq->lock);
+	return !chain;
+}
+
+/**
  * rpcrdma_sendq_sweep - give back every chain that no completion will
- * @ep: endpoint whose Send Queue is shut and drained
+ * @ep: endpoint whose Send Queue is shut, and drained, or never heard of again
  *
  * Context: process. Calls chain->done with IB_WC_WR_FLUSH_ERR.
  */
 void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
-	struct rpcrdma_chain *chain, *next, *lazy;
+	struct rpcrdma_chain *chain, *next, *pending;
 	LIST_HEAD(sweep);
 
 	spin_lock(&sq->lock);
-	lazy = sq->lazy;
-	sq->lazy = NULL;
-	sq->lazy_end = &sq->lazy;
+	pending = sq->pending;
+	sq->pending = NULL;
+	sq->pending_end = &sq->pending;
 	list_splice_init(&sq->broken, &sweep);
 	list_splice_tail_init(&sq->waiting, &sweep);
 	spin_unlock(&sq->lock);
 
-	rpcrdma_lazy_give_back(lazy, IB_WC_WR_FLUSH_ERR);
+	rpcrdma_pending_give_back(pending, IB_WC_WR_FLUSH_ERR);
 	list_for_each_entry_safe(chain, next, &sweep, list) {
 		list_del_init(&chain->list);
 		rpcrdma_chain_give_back(chain, IB_WC_WR_FLUSH_ERR);

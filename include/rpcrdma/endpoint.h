@@ -80,10 +80,10 @@ enum rpcrdma_ep_state {
  * @closing: the first failure, or rpcrdma_ep_close(). Nothing can be posted
  *	any more; wake whoever waits for this connection. Process context, our
  *	workqueue, may sleep, must not wait for the teardown.
- * @release: both queues are drained, no completion will come, @received is
- *	not running and will not be called again; the QP still exists. Release
- *	MRs, unmap what is mapped, put Receives still held elsewhere out of
- *	use. Process context, may sleep.
+ * @release: both queues are drained, or the device will not be heard of; no
+ *	completion will come, @received is not running and will not be called
+ *	again. A Responder's QP still exists. Release MRs, unmap what is mapped,
+ *	put Receives still held elsewhere out of use. Process context, may sleep.
  * @dead: all is released; the last call for this endpoint. The side usually
  *	drops its reference here.
  * @show: (optional) append " key=value" pairs to the line in
@@ -484,6 +484,8 @@ static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
 int rpcrdma_recvq_open(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_shut(struct rpcrdma_ep *ep);
+bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep);
+void rpcrdma_recvq_sweep(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep);
 void rpcrdma_recv_put(struct rpcrdma_recv *recv);

@@ -18,7 +18,7 @@ struct rpcrdma_ep;
  * struct rpcrdma_chain - WRs that are posted with one doorbell
  * @cqe: of the last WR when it is signalled
  * @list: in the Send Queue's wait list
- * @next: among the lazy ones that are posted; private to sendq.c
+ * @next: among those that are posted and have a @done; private to sendq.c
  * @ep: set when posted
  * @first: first WR
  * @last: last WR
@@ -81,8 +81,8 @@ struct rpcrdma_send_marker {
  * @unsignalled: slots posted since the last signalled WR
  * @waiting: chains that found no slots, in order
  * @broken: chains whose last WR was not posted: no completion will come
- * @lazy: posted chains whose owners wait for another's completion, the first of them
- * @lazy_end: where the next of them goes
+ * @pending: posted chains whose owners are to be told, in order, the first of them
+ * @pending_end: where the next of them goes
  * @bad_wr: where ib_post_send() says which it was, which nobody asks: here, as each
  *	post would pay for a variable on the stack
  * @markers: for batches
@@ -98,8 +98,8 @@ struct rpcrdma_sendq {
 	u32 unsignalled;
 	struct list_head waiting;
 	struct list_head broken;
-	struct rpcrdma_chain *lazy;
-	struct rpcrdma_chain **lazy_end;
+	struct rpcrdma_chain *pending;
+	struct rpcrdma_chain **pending_end;
 	const struct ib_send_wr *bad_wr;
 	struct rpcrdma_send_marker markers[RPCRDMA_SEND_MARKERS];
 };
@@ -108,6 +108,7 @@ struct rpcrdma_sendq {
 void rpcrdma_sendq_init(struct rpcrdma_ep *ep);
 void rpcrdma_sendq_open(struct rpcrdma_ep *ep);
 void rpcrdma_sendq_shut(struct rpcrdma_ep *ep);
+bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep);
 void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep);
 void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc);
 void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,

@@ -5,7 +5,8 @@
 # for lack of it and is reached by loading, listening, or mount + write + read +
 # callback + unmount fails once, on the client and then on the server. What was
 # asked for succeeds all the same or ends in an error, in bounded time; asked for
-# again it succeeds. That nothing is left behind pair.sh sees at the end.
+# again it succeeds. Then the queue pair of a connection with I/O under way cannot
+# be ended. That nothing is left behind pair.sh sees at the end.
 #
 # Both guests need a module built with CONFIG_RPCRDMA_FAULT=y. ALLOC_ONLY is an
 # expression for the places to try, ALLOC_SIDES says on which side.
@@ -114,12 +115,32 @@ alloc_loading() {
 	done
 }
 
+# A queue pair cannot be ended with RPCs under way: what was posted comes back all
+# the same, to be sent again on the next connection.
+alloc_cut_one() {
+	local side=$1 site=$2 rc=0
+	mount_nfs vers=4.2,timeo=100 || return
+	alloc_on "$side" alloc_arm "$site"
+	cut_one cut_by_sysfs || rc=$?
+	umount_nfs || rc=$?
+	alloc_on "$side" alloc_failed "$site" || { echo "it was not reached"; return 1; }
+	return $rc
+}
+alloc_cut() {
+	local side site
+	for side in client server; do
+		site=$(alloc_on "$side" alloc_hits | tr ' ' '\n' | sed -n 's/=.*//; /:rpcrdma_ep_drain:/p')
+		check "alloc: the queue pair cannot be ended, $side" alloc_cut_one "$side" "$site"
+	done
+}
+
 suite_allocfail() {
 	local side
-	for side in ${ALLOC_SIDES:-load client listen server}; do
+	for side in ${ALLOC_SIDES:-load client listen server cut}; do
 		case $side in
 		load) alloc_loading ;;
 		listen) alloc_listening ;;
+		cut) alloc_cut ;;
 		*) alloc_io_on "$side" ;;
 		esac
 	done
