@@ -5,7 +5,8 @@
  *
  * Slots are counted as positions in a stream: @posted is where the stream
  * ends, @completed is how far completions are known to have come. A Send Queue
- * completes in order, so one signalled WR speaks for all before it. At most
+ * completes in order, so one signalled WR speaks for all before it (RDMA Reads of
+ * iWARP, which complete later, leave the queue in order all the same). At most
  * @batch slots at the end of the stream are not covered by a signalled WR;
  * a chain of depth - batch slots therefore always gets its turn. It speaks to
  * the owners of lazy chains before it as well: a completion for each Send would
@@ -96,32 +97,34 @@ static void rpcrdma_pending_add(struct rpcrdma_sendq *sq,
 }
 
 /*
- * @chain is complete, and with it what was posted before: a queue completes in
- * order.
+ * Lazy chains up to @seq are complete with what completed there. One that has a
+ * completion of its own waits for that: RDMA Reads of an iWARP device complete after
+ * Sends that were posted behind them.
  *
- * Return: all of them that are pending, linked; @chain is the last.
+ * @own: the chain that is complete, or NULL for a marker
+ *
+ * Return: those that are to be given back, linked.
  */
 static struct rpcrdma_chain *rpcrdma_pending_take(struct rpcrdma_sendq *sq,
-						  struct rpcrdma_chain *chain)
+						  struct rpcrdma_chain *own,
+						  u64 seq)
 {
-	struct rpcrdma_chain *first = sq->pending;
+	struct rpcrdma_chain **at = &sq->pending, *chain;
+	struct rpcrdma_chain *first = NULL, **end = &first;
 
-	sq->pending = chain->next;
-	if (!sq->pending)
-		sq->pending_end = &sq->pending;
-	chain->next = NULL;
+	for (chain = *at; chain && chain->seq <= seq; chain = *at) {
+		if (unlikely(chain->signalled && chain != own)) {
+			at = &chain->next;
+			continue;
+		}
+		*at = chain->next;
+		*end = chain;
+		end = &chain->next;
+	}
+	*end = NULL;
+	if (!chain)
+		sq->pending_end = at;
 	return first;
-}
-
-/* Return: as rpcrdma_pending_take(), up to where @seq says; NULL if there is none */
-static struct rpcrdma_chain *rpcrdma_pending_until(struct rpcrdma_sendq *sq,
-						   u64 seq)
-{
-	struct rpcrdma_chain *chain, *last = NULL;
-
-	for (chain = sq->pending; chain && chain->seq <= seq; chain = chain->next)
-		last = chain;
-	return last ? rpcrdma_pending_take(sq, last) : NULL;
 }
 
 /*
@@ -158,7 +161,8 @@ static __always_inline bool rpcrdma_chain_post(struct rpcrdma_ep *ep,
 	RPCRDMA_INVARIANT(3, sq->posted - sq->completed <= sq->depth);
 	chain->seq = sq->posted;
 	chain->busy = pending;
-	rpcrdma_chain_signal(sq, chain, lazy || !pending);
+	chain->signalled = pending && !lazy;
+	rpcrdma_chain_signal(sq, chain, !chain->signalled);
 	rpcrdma_count_wrs(&ep->count, chain->first);
 	ep->count.doorbells++;
 	trace_rpcrdma_post(ep, chain);
@@ -250,7 +254,7 @@ void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		rpcrdma_ep_fail_wc(ep, wc);
 	spin_lock(&ep->sendq.lock);
-	first = rpcrdma_pending_take(&ep->sendq, chain);
+	first = rpcrdma_pending_take(&ep->sendq, chain, chain->seq);
 	rpcrdma_sendq_complete(ep, chain->seq);
 	spin_unlock(&ep->sendq.lock);
 	rpcrdma_pending_give_back(first, wc->status);
@@ -267,7 +271,7 @@ static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_ep_fail_wc(ep, wc);
 	spin_lock(&ep->sendq.lock);
 	marker->busy = false;
-	first = rpcrdma_pending_until(&ep->sendq, marker->seq);
+	first = rpcrdma_pending_take(&ep->sendq, NULL, marker->seq);
 	rpcrdma_sendq_complete(ep, marker->seq);
 	spin_unlock(&ep->sendq.lock);
 	rpcrdma_pending_give_back(first, wc->status);
@@ -342,7 +346,7 @@ bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep)
 
 	spin_lock(&sq->lock);
 	for (chain = sq->pending; chain; chain = chain->next)
-		if (chain->last->send_flags & IB_SEND_SIGNALED)
+		if (chain->signalled)
 			break;
 	spin_unlock(&sq->lock);
 	return !chain;

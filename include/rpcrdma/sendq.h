@@ -28,6 +28,7 @@ struct rpcrdma_ep;
  *	the teardown, and with the status of what told of it. For what owns nothing
  *	but a header buffer that stays mapped, where no answer of the peer tells
  *	when it is free.
+ * @signalled: has a completion of its own; private to sendq.c
  * @seq: where it ends in the Send Queue; private to sendq.c
  * @done: called exactly once for each successful rpcrdma_sendq_post() of a
  *	chain with a @done, with no lock held, in the context of the Send CQ
@@ -48,6 +49,7 @@ struct rpcrdma_chain {
 	u32 slots;
 	bool busy;
 	bool lazy;
+	bool signalled;
 	u64 seq;
 	void (*done)(struct rpcrdma_chain *chain, enum ib_wc_status status);
 };
