@@ -183,6 +183,13 @@ static noinline int read_message(struct svc_rdma_call *call)
 	return rc;
 }
 
+/* For a Call in so many, and for its Reply */
+static bool has_pages(const struct svc_rqst *rqstp, unsigned int nr)
+{
+	return nr + SVC_RDMA_REPLY_PAGES <=
+	       rqstp->rq_page_end - rqstp->rq_pages;
+}
+
 /* On error nothing is in progress, and the pages stay the call's */
 static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 		       struct svc_rdma_call *call)
@@ -190,7 +197,7 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	unsigned int nr = DIV_ROUND_UP(pages_len(call), PAGE_SIZE);
 	int rc = 0;
 
-	if (nr + SVC_RDMA_REPLY_PAGES > rqstp->rq_page_end - rqstp->rq_pages)
+	if (!has_pages(rqstp, nr))
 		return -EMSGSIZE;
 	/* A client that lets us read nothing would never see it begin */
 	if (!conn->ep->initiator_depth)
@@ -319,17 +326,27 @@ static void arg_in_pages(struct svc_rqst *rqstp, u32 len)
  * 6.1's gss_read_proxy_verf() copies what is left of the head into one page. So the
  * head of a Call that has it called is a page at most, as with other transports.
  */
-static noinline void arg_gss_context(struct svc_rqst *rqstp,
-				     const struct rpcrdma_hdr *hdr)
+static bool head_is_too_long(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->body_len > PAGE_SIZE &&
+	       rpcrdma_call_makes_gss_context(hdr->buf + hdr->body,
+					      hdr->body_len);
+}
+
+/* Return: false when the thread has too few pages */
+static bool arg_gss_context(struct svc_rqst *rqstp,
+			    const struct rpcrdma_hdr *hdr)
 {
 	u32 len = hdr->body_len;
+	unsigned int nr = DIV_ROUND_UP(len, PAGE_SIZE);
 
-	BUILD_BUG_ON(DIV_ROUND_UP(RPCRDMA_INLINE_MAX, PAGE_SIZE) +
-		     SVC_RDMA_REPLY_PAGES > RPCSVC_MAXPAGES);
+	if (!has_pages(rqstp, nr))
+		return false;
 	fill_pages(rqstp->rq_pages, 0, hdr->buf + hdr->body, len);
 	arg_in_pages(rqstp, len);
-	rqstp->rq_respages = &rqstp->rq_pages[DIV_ROUND_UP(len, PAGE_SIZE)];
+	rqstp->rq_respages = &rqstp->rq_pages[nr];
 	rqstp->rq_next_page = rqstp->rq_respages;
+	return true;
 }
 
 /* Not vmalloc(): GSS computes checksums over the head by its struct pages */
@@ -471,6 +488,20 @@ static noinline struct svc_rdma_call *more_calls(struct svc_rdma_conn *conn,
 	return call;
 }
 
+static noinline int make_gss_context(struct svc_rqst *rqstp,
+				     struct svc_rdma_call *call)
+{
+	struct rpcrdma_recv *recv = call->recv;
+
+	if (arg_gss_context(rqstp, &recv->hdr))
+		return deliver(rqstp, call);
+	call->recv = NULL;
+	refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
+	       "longer than a call may be");
+	svc_rdma_call_put(call);
+	return 0;
+}
+
 /* @call: an idle context, or NULL */
 static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 			struct rpcrdma_recv *recv, struct svc_rdma_call *call)
@@ -484,12 +515,9 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	call->nr_payloads = 0;
 	if (recv->hdr.read_chunks)
 		return begin_reads(rqstp, call);
-	if (unlikely(recv->hdr.body_len > PAGE_SIZE) &&
-	    rpcrdma_call_makes_gss_context(recv->hdr.buf + recv->hdr.body,
-					   recv->hdr.body_len))
-		arg_gss_context(rqstp, &recv->hdr);
-	else
-		arg_inline(rqstp, &recv->hdr, recv->hdr.body_len, 0);
+	if (unlikely(head_is_too_long(&recv->hdr)))
+		return make_gss_context(rqstp, call);
+	arg_inline(rqstp, &recv->hdr, recv->hdr.body_len, 0);
 	return deliver(rqstp, call);
 }
 
