@@ -251,11 +251,12 @@ void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst)
 {
 	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
 	bool spent = req->credits_spent;
+	u32 cookie = req->spent_cookie;
 
 	req->credits_spent = false;
 	rpcrdma_req_put(req);
-	/* A new connection has all credits */
-	if (unlikely(spent))
+	/* A new connection has all credits; perhaps it is there already */
+	if (unlikely(spent) && cookie == READ_ONCE(xprt->connect_cookie))
 		xprt_force_disconnect(xprt);
 }
 
@@ -275,8 +276,10 @@ void xprt_rdma_release_request(struct rpc_task *task)
 	/* Its late Reply undoes this under the transport_lock, too */
 	if (unlikely(rpcrdma_req_on_wire(req)) &&
 	    atomic_cmpxchg(&req->wire, RPCRDMA_WIRE_ON,
-			   RPCRDMA_WIRE_ABANDONED) == RPCRDMA_WIRE_ON)
+			   RPCRDMA_WIRE_ABANDONED) == RPCRDMA_WIRE_ON) {
 		req->credits_spent = !rpcrdma_credits_abandon(req->rx, 1);
+		req->spent_cookie = req->rx->xprt.connect_cookie;
+	}
 	xprt_release_rqst_cong(task);
 }
 

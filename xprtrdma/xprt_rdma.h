@@ -146,6 +146,7 @@ enum rpcrdma_wire {
  * @rbuf_size: its size
  * @sending: the Send is signalled, for what it has mapped or what is before it
  * @credits_spent: it was given up, and too few credits are left to go on
+ * @spent_cookie: of the connection that this happened to
  * @chain: REG_MRs and Send
  * @send_wr: the Send; of one SGE while nobody sends
  * @sges: its SGEs. The first is @hdr while that is mapped, and the last may be a part
@@ -177,6 +178,7 @@ struct rpcrdma_req {
 
 	bool sending;
 	bool credits_spent;
+	u32 spent_cookie;
 	struct rpcrdma_chain chain;
 	struct ib_send_wr send_wr;
 	struct ib_sge sges[XPRT_RDMA_SEND_SGES];
