@@ -23,6 +23,7 @@ slots_even() {
 	[ "$p99" -le $((4 * median)) ] && [ "$most" -le $((20 * median)) ]
 }
 
+# slots_case OPERATION SLOTS [CHECK]: what must hold of the latencies
 slots_case() {
 	local op=$1 entries=$2 old
 	old=$(cat $SLOTS_ENTRIES)
@@ -30,12 +31,21 @@ slots_case() {
 	check "mount slots=$entries" mount_nfs vers=3,lookupcache=none,noac
 	check "${SLOTS_RPCS:-10000} x $op slots=$entries" slots_run "$op"
 	info "latency $op slots=$entries: $(cat /run/latency) us (median, p99, most)"
-	check "nobody waits much longer than others: $op slots=$entries" slots_even
+	[ -z "${3:-}" ] || check "nobody waits much longer than others: $op slots=$entries" "$3"
 	check "umount slots=$entries" umount_nfs
 	echo "$old" >$SLOTS_ENTRIES
 }
 
 suite_slots() {
+	on_server "dd if=/dev/zero of=$EXPORT/bench bs=1M count=16 status=none" >/dev/null
+	slots_case getattr 4 slots_even
+	slots_case read4k 4 slots_even
+	slots_case getattr 128 slots_even
+}
+
+# Each gets its turn. When, is the host's affair where a guest has more processors than
+# the host has for it: one of them may stand still for long.
+suite_slots_crowd() {
 	on_server "dd if=/dev/zero of=$EXPORT/bench bs=1M count=16 status=none" >/dev/null
 	slots_case getattr 4
 	slots_case read4k 4
