@@ -174,7 +174,8 @@ bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
  * enum rpcrdma_layout - how a Responder lays a Call out in memory
  * @RPCRDMA_LAYOUT_INLINE: as it was received
  * @RPCRDMA_LAYOUT_CHUNK: the one data item that left it (an NFS WRITE) in pages
- *	of its own, the octets around it as they were received: none is copied
+ *	of its own, the octets around it as they were received; the few behind it are
+ *	in the pages as well
  * @RPCRDMA_LAYOUT_PAGES: the whole message in pages
  * @RPCRDMA_LAYOUT_ONE_PIECE: the whole message without a gap between its octets
  */
