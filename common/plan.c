@@ -593,9 +593,8 @@ static u32 payload_wrs(const struct rpcrdma_queue_want *want,
 		       const struct rpcrdma_device_limits *dev)
 {
 	u32 sges = min(min(dev->max_send_sge, dev->max_sge_rd), want->send_sge);
-	u32 wrs = div_up(want->payload_pages, max(sges, 1U));
 
-	return RW_PAYLOADS * min(wrs, U32_MAX / RW_PAYLOADS);
+	return RW_PAYLOADS * div_up(want->payload_pages, max(sges, 1U));
 }
 
 /**

@@ -325,7 +325,7 @@ static void plan_gss_context(struct kunit *test)
 	}
 }
 
-/* With 40 octets before the chunk that is all there is of it */
+/* The chunk is at the end of what there is of it inline */
 static void plan_layout_gss(struct kunit *test)
 {
 	u32 frame[13 + GSS_WORDS] = {
@@ -334,24 +334,28 @@ static void plan_layout_gss(struct kunit *test)
 		0, 0, 0,
 	};
 	static const struct {
-		u32 proc, page_size, want;
+		u32 proc, before, page_size, want;
 	} cases[] = {
-		{ 1, 40, RPCRDMA_LAYOUT_CHUNK },
-		{ 1, 39, RPCRDMA_LAYOUT_PAGES },
-		{ 2, 39, RPCRDMA_LAYOUT_PAGES },
-		{ 0, 39, RPCRDMA_LAYOUT_CHUNK },
+		{ 1, 40, 40, RPCRDMA_LAYOUT_CHUNK },
+		{ 1, 40, 39, RPCRDMA_LAYOUT_PAGES },
+		{ 2, 40, 39, RPCRDMA_LAYOUT_PAGES },
+		{ 0, 40, 39, RPCRDMA_LAYOUT_CHUNK },
+		/* What it is for is not in the message, but behind it */
+		{ 1, 36, 35, RPCRDMA_LAYOUT_CHUNK },
 	};
 	struct rpcrdma_hdr hdr;
-	u32 i;
+	u32 i, len;
 	u8 *buf;
 
 	memcpy(frame + 13, gss_call, sizeof(gss_call));
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		frame[5] = cases[i].before;
 		frame[13 + GSS_PROC] = cases[i].proc;
 		buf = frame_octets(test, frame, sizeof(frame));
+		len = 13 * sizeof(u32) + cases[i].before;
 		KUNIT_ASSERT_EQ(test,
-				rpcrdma_decode(&hdr, buf, sizeof(frame),
-					       &frame_limits), RPCRDMA_ACCEPT);
+				rpcrdma_decode(&hdr, buf, len, &frame_limits),
+				RPCRDMA_ACCEPT);
 
 		KUNIT_EXPECT_EQ_MSG(test,
 				    rpcrdma_plan_layout(&hdr, cases[i].page_size),
