@@ -579,10 +579,7 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 	return 0;
 }
 
-/*
- * With fewer credits a connection is hardly of use: rather fail, as memory may be
- * short for now only.
- */
+/* With fewer a connection is hardly of use: rather fail, and have it tried again */
 #define FEWEST_CREDITS	4U
 
 /* So many of the largest payloads a Responder moves at a time, whatever the credits */

@@ -377,8 +377,6 @@ static const struct fewer_case fewer_cases[] = {
 	{ "one SGE for Reads", SERVER, 64, 30, 1, true, 32, 25 },
 	{ "one SGE for Writes", SERVER, 64, 1, 30, true, 32, 25 },
 	{ "no SGE counts as one", SERVER, 64, 0, 0, true, 32, 25 },
-	{ "payloads that wrap 32 bits", { 8, 0, 0, U32_MAX, 1, 1, false },
-	  8, 1, 1, true, 4, U32_MAX / 4 + 1 },
 };
 
 #endif /* RPCRDMA_KUNIT_PLAN_CASES_H */
