@@ -171,8 +171,7 @@ int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
 	struct rpcrdma_device *rdev = ep->rdev;
 	struct ib_pd *pd;
 
-	ep->own_pd = rpcrdma_ep_exposes_memory(ep);
-	if (ep->own_pd) {
+	if (rpcrdma_ep_exposes_memory(ep)) {
 		pd = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
 				   ib_alloc_pd(ep->device, 0));
 		if (IS_ERR(pd))
@@ -207,7 +206,7 @@ void rpcrdma_device_pd_put(struct rpcrdma_ep *ep)
 
 	if (!ep->pd)
 		return;
-	if (ep->own_pd) {
+	if (rpcrdma_ep_exposes_memory(ep)) {
 		ib_dealloc_pd(ep->pd);
 		ep->pd = NULL;
 		return;

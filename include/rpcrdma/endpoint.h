@@ -280,7 +280,6 @@ struct rpcrdma_ep_counters {
  * @rdev: our own record of that device
  * @id: CM id
  * @pd: protection domain
- * @own_pd: no other endpoint uses it
  * @send_cq: Send completions
  * @recv_cq: Receive completions
  * @qp: queue pair
@@ -333,7 +332,6 @@ struct rpcrdma_ep {
 	struct rpcrdma_device *rdev;
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
-	bool own_pd;
 	struct ib_cq *send_cq;
 	struct ib_cq *recv_cq;
 	struct ib_qp *qp;
