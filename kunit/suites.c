@@ -9,4 +9,6 @@ kunit_test_suites(&rpcrdma_wire_suite,
 		  &rpcrdma_answers_suite,
 		  &rpcrdma_cm_private_suite,
 		  &rpcrdma_plan_suite,
+		  &rpcrdma_layout_suite,
+		  &rpcrdma_plan_queues_suite,
 		  &rpcrdma_negotiate_suite);

@@ -12,6 +12,8 @@ extern struct kunit_suite rpcrdma_wire_enc_suite;
 extern struct kunit_suite rpcrdma_answers_suite;
 extern struct kunit_suite rpcrdma_cm_private_suite;
 extern struct kunit_suite rpcrdma_plan_suite;
+extern struct kunit_suite rpcrdma_layout_suite;
+extern struct kunit_suite rpcrdma_plan_queues_suite;
 extern struct kunit_suite rpcrdma_negotiate_suite;
 
 #endif /* RPCRDMA_KUNIT_SUITES_H */

@@ -9,7 +9,7 @@ CACHE=${RPCRDMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpcrdma-kmod}
 
 # The layer without a kernel, in common/: built in user space, too. Kbuild,
 # scripts/check-layers and scripts/mutants/run have lists of their own.
-PURE=(wire wire_short wire_view wire_enc answer cm_private plan negotiate)
+PURE=(wire wire_short wire_view wire_enc answer cm_private plan layout plan_queues negotiate)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }

@@ -11,7 +11,7 @@
 #include <linux/highmem.h>
 #include <linux/sunrpc/xdr.h>
 
-#include "rpcrdma/plan.h"
+#include "rpcrdma/layout.h"
 #include "svc_rdma.h"
 
 /* A Call's message may leave so many of an nfsd thread's pages for the Reply */

@@ -11,6 +11,7 @@
 #include <linux/sunrpc/msg_prot.h>
 #include <linux/sunrpc/xdr.h>
 
+#include "rpcrdma/plan.h"
 #include "svc_rdma.h"
 
 /*

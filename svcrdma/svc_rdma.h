@@ -20,6 +20,7 @@
 #include "rpcrdma/answer.h"
 #include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
+#include "rpcrdma/layout.h"
 
 struct svc_rdma_call;
 struct svc_rdma_rw;

@@ -20,6 +20,7 @@
 #include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/negotiate.h"
+#include "rpcrdma/plan.h"
 
 /* Limits and defaults of the sysctls */
 #define XPRT_RDMA_SLOTS_MIN	4U

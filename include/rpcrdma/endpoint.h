@@ -27,7 +27,7 @@
 
 #include "cm_private.h"
 #include "dmabuf.h"
-#include "plan.h"
+#include "plan_queues.h"
 #include "sendq.h"
 #include "wire.h"
 

@@ -73,4 +73,18 @@ static inline u64 rpcrdma_xdr_roundup(u64 len)
 	return (len + 3) & ~(u64)3;
 }
 
+/**
+ * rpcrdma_div_up - divide, and round up
+ * @n: any number
+ * @by: at least one
+ *
+ * Unlike with the kernel's DIV_ROUND_UP(), nothing wraps.
+ *
+ * Return: the least that, multiplied by @by, gives @n or more.
+ */
+static inline u32 rpcrdma_div_up(u32 n, u32 by)
+{
+	return n / by + !!(n % by);
+}
+
 #endif /* RPCRDMA_WIRE_OS_H */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rpcrdma/plan.h"
+#include "rpcrdma/wire_os.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 

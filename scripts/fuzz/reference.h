@@ -9,6 +9,7 @@
 #define RPCRDMA_FUZZ_REFERENCE_H
 
 #include "fuzz.h"
+#include "rpcrdma/wire.h"
 
 #define REF_MAX		2048	/* items in 8192 octets, and more */
 

@@ -12,7 +12,7 @@
 #include "wire_chunk_cases.h"
 #include "wire_v2_cases.h"
 #include "answers_v2_cases.h"
-#include "plan_cases.h"
+#include "layout_cases.h"
 
 static unsigned int seeds;
 

@@ -7,6 +7,8 @@
  */
 #include "reference.h"
 #include "rpcrdma/answer.h"
+#include "rpcrdma/layout.h"
+#include "rpcrdma/plan.h"
 
 #define MAX_MESSAGE	(1U << 20)
 #define MAX_SEGS	64

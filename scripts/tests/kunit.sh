@@ -51,7 +51,7 @@ report() {
 	done < <(kunit_results)
 	check "every suite has cases" test $cases -ge "$suites"
 	# A suite that never ran, or never ended, would go unnoticed.
-	check "all ${KUNIT_SUITES:-6} suites ran" test "$suites" -ge "${KUNIT_SUITES:-6}"
+	check "all ${KUNIT_SUITES:-8} suites ran" test "$suites" -ge "${KUNIT_SUITES:-8}"
 }
 
 load_transport

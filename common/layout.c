@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How a received message is put together: its tiling from inline and chunk ranges,
+ * and its layout in memory. Pure.
+ */
+#include "rpcrdma/layout.h"
+#include "rpcrdma/wire_get.h"
+
+/**
+ * rpcrdma_tiler_init - begin to assemble a received message
+ * @tiler: state; borrows @hdr
+ * @hdr: accepted header
+ *
+ * Context: Any context.
+ */
+void rpcrdma_tiler_init(struct rpcrdma_tiler *tiler,
+			const struct rpcrdma_hdr *hdr)
+{
+	memset(tiler, 0, sizeof(*tiler));
+	tiler->hdr = hdr;
+	rpcrdma_read_iter_init(&tiler->base, hdr);
+	rpcrdma_read_iter_init(&tiler->data, hdr);
+	do {
+		tiler->have_data = rpcrdma_read_iter_next(&tiler->data);
+	} while (tiler->have_data && !tiler->data.position);
+}
+
+static void emit(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
+		 enum rpcrdma_extent_kind kind, u32 len)
+{
+	memset(ext, 0, sizeof(*ext));
+	ext->kind = kind;
+	ext->msg = t->msg;
+	ext->len = len;
+	t->msg += len;
+}
+
+/*
+ * The next segment of a data chunk, unless it is empty; at the chunk's last segment the XDR
+ * roundup falls due, which never crosses the wire (RFC 8166, section 3.4.5.2).
+ */
+static bool next_data(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext)
+{
+	const struct rpcrdma_segment seg = t->data.seg;
+	u32 position = t->data.position;
+
+	emit(t, ext, RPCRDMA_EXTENT_READ, seg.length);
+	ext->chunk = true;
+	ext->seg = seg;
+	t->have_data = rpcrdma_read_iter_next(&t->data);
+	if (!t->have_data || t->data.position != position)
+		t->pad = rpcrdma_xdr_roundup(t->msg) - t->msg;
+	return seg.length;
+}
+
+/* The next part of the inline body, @limit octets at most */
+static bool next_inline(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
+			u32 limit)
+{
+	u32 len = min(t->hdr->body_len - t->base_used, limit);
+
+	if (!len)
+		return false;
+	emit(t, ext, RPCRDMA_EXTENT_INLINE, len);
+	ext->src = t->hdr->body + t->base_used;
+	t->base_used += len;
+	return true;
+}
+
+/* The next part of the Position-Zero Read chunk, @limit octets at most */
+static bool next_base(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
+		      u32 limit)
+{
+	u32 len;
+
+	while (t->base_used == t->base.seg.length) {
+		if (!rpcrdma_read_iter_next(&t->base))
+			return false;
+		t->base_used = 0;
+	}
+	len = min(t->base.seg.length - t->base_used, limit);
+	emit(t, ext, RPCRDMA_EXTENT_READ, len);
+	ext->seg.handle = t->base.seg.handle;
+	ext->seg.length = len;
+	ext->seg.offset = t->base.seg.offset + t->base_used;
+	t->base_used += len;
+	return true;
+}
+
+/**
+ * rpcrdma_tiler_next - the next extent of the message
+ * @tiler: state
+ * @ext: result
+ *
+ * Extents come in the order of the message, without gap or overlap, and end
+ * at @msg_len of the header. At most one for each Read segment, two for each
+ * Read chunk and one more.
+ *
+ * Context: Any context.
+ * Return: false when the message is complete.
+ */
+bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
+			struct rpcrdma_extent *ext)
+{
+	u32 limit;
+
+	for (;;) {
+		if (tiler->msg == tiler->hdr->msg_len)
+			return false;
+		if (tiler->pad) {
+			emit(tiler, ext, RPCRDMA_EXTENT_PAD, tiler->pad);
+			tiler->pad = 0;
+			return true;
+		}
+		if (!tiler->have_data || tiler->data.position > tiler->msg)
+			break;
+		if (next_data(tiler, ext))
+			return true;
+	}
+
+	limit = tiler->have_data ? tiler->data.position - tiler->msg : U32_MAX;
+	if (tiler->hdr->pz_bytes)
+		return next_base(tiler, ext, limit);
+	return next_inline(tiler, ext, limit);
+}
+
+/* Where a Call has the flavor of its credential, RFC 5531, sections 8.2 and 9 */
+#define AT_CRED_FLAVOR	24U
+#define FLAVOR_GSS	6U
+/* ... and what it is for, RFC 2203, section 5: behind flavor, length and version */
+#define AT_GSS_PROC	36U
+#define GSS_INIT	1U
+#define GSS_CONTINUE	2U
+
+/**
+ * rpcrdma_call_makes_gss_context - does a Call set up a security context?
+ * @msg: its first octets
+ * @len: how many
+ *
+ * Context: any.
+ *
+ * Return: true if it does, RFC 2203, section 5.2.2.
+ */
+bool rpcrdma_call_makes_gss_context(const u8 *msg, u32 len)
+{
+	u32 proc;
+
+	if (len < AT_GSS_PROC + RPCRDMA_WORD ||
+	    get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS)
+		return false;
+	proc = get_u32(msg + AT_GSS_PROC);
+	return proc == GSS_INIT || proc == GSS_CONTINUE;
+}
+
+/* More than a page before the chunk, of a Call that sunrpc wants no such head of */
+static bool head_is_too_long(const struct rpcrdma_hdr *hdr, u32 page_size)
+{
+	return hdr->item > page_size &&
+	       rpcrdma_call_makes_gss_context(hdr->buf + hdr->body,
+					      hdr->body_len);
+}
+
+/*
+ * An NFSv4 WRITE of one octet: operation, stateid, offset, stability, and an
+ * opaque. Fewer octets hold no data that an Upper Layer takes by reference.
+ */
+#define WRITE_MIN	40U
+
+/**
+ * rpcrdma_plan_layout - how a Responder lays a Call out in memory
+ * @hdr: accepted header of a Call
+ * @page_size: octets of a page
+ *
+ * nfsd's svc_fill_write_vector() takes the data of a WRITE from the head or from
+ * the beginning of a page, never from the tail. So data behind the single chunk,
+ * and data that begin within a page, as the second of two Read chunks does, have
+ * to be in one piece with what precedes them.
+ *
+ * Where a security context is set up, sunrpc of 6.1 copies the rest of the head into
+ * one page: no head of such a Call may be longer.
+ *
+ * Context: any.
+ *
+ * Return: the layout.
+ */
+enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
+					u32 page_size)
+{
+	bool data_behind = hdr->item_end + WRITE_MIN <= hdr->msg_len;
+
+	if (!hdr->read_chunks)
+		return RPCRDMA_LAYOUT_INLINE;
+	/* A Position-Zero Read chunk, and nothing else */
+	if (!hdr->item)
+		return RPCRDMA_LAYOUT_PAGES;
+	if (hdr->read_chunks == 1 && !data_behind)
+		return head_is_too_long(hdr, page_size) ?
+		       RPCRDMA_LAYOUT_PAGES : RPCRDMA_LAYOUT_CHUNK;
+	if (hdr->msg_len > page_size && (hdr->item >= page_size || data_behind))
+		return RPCRDMA_LAYOUT_ONE_PIECE;
+	return RPCRDMA_LAYOUT_PAGES;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How deep the queues of a connection are, and how Receive buffers share a block. Pure.
+ */
+#include "rpcrdma/plan_queues.h"
+
+/*
+ * MRs a Call may take beside those of its largest payload: the head of a
+ * Position-Zero Read chunk, or a Reply chunk beside a Write list.
+ */
+#define EXTRA_MRS	1U
+
+/* A drained queue needs room for the WR that tells so */
+#define DRAIN_WRS	1U
+
+/* Most WRs, less the drain's, that fit a queue and the CQ that reports them */
+static u32 queue_room(const struct rpcrdma_device_limits *dev)
+{
+	u32 depth = min(dev->max_qp_wr, dev->max_cqe);
+
+	return depth > DRAIN_WRS ? depth - DRAIN_WRS : 0;
+}
+
+static bool plan_mrs(struct rpcrdma_queue_sizes *sizes,
+		     const struct rpcrdma_queue_want *want,
+		     const struct rpcrdma_device_limits *dev)
+{
+	u32 pages = max(want->payload_pages, 1U);
+
+	if (!want->use_frwr)
+		return true;
+	sizes->mr_pages = min(dev->max_frwr_pages, pages);
+	if (!sizes->mr_pages)
+		return false;
+	sizes->mrs_per_payload = rpcrdma_div_up(pages, sizes->mr_pages);
+	return true;
+}
+
+/* Send Queue WRs that one forward credit may have outstanding */
+static u64 credit_cost(const struct rpcrdma_queue_sizes *sizes,
+		       const struct rpcrdma_queue_want *want)
+{
+	u64 mrs = 0;
+
+	if (want->use_frwr)
+		mrs = (u64)sizes->mrs_per_payload + EXTRA_MRS;
+	return 1 + 2 * mrs + want->rw_wrs;
+}
+
+/* Forward credits that fit beside @bc reverse ones; 0 if none */
+static u32 fit_credits(const struct rpcrdma_queue_sizes *sizes,
+		       const struct rpcrdma_queue_want *want,
+		       const struct rpcrdma_device_limits *dev, u32 bc)
+{
+	u64 cost = credit_cost(sizes, want);
+	u32 room = queue_room(dev);
+	u32 credits;
+
+	if (room <= bc || room - bc < cost)
+		return 0;
+	credits = min((room - bc) / (u32)cost, want->credits);
+	if (want->use_frwr)
+		credits = min(credits, dev->max_mr / sizes->mrs_per_payload);
+	return credits;
+}
+
+static bool plan_credits(struct rpcrdma_queue_sizes *sizes,
+			 const struct rpcrdma_queue_want *want,
+			 const struct rpcrdma_device_limits *dev)
+{
+	u32 bc = want->bc_credits;
+
+	sizes->credits = fit_credits(sizes, want, dev, bc);
+	if (!sizes->credits && bc > 1) {
+		bc = 1;
+		sizes->credits = fit_credits(sizes, want, dev, bc);
+	}
+	sizes->bc_credits = bc;
+	return sizes->credits;
+}
+
+/**
+ * rpcrdma_plan_queues - how deep the queues of a connection must be
+ * @sizes: result; meaningless after an error
+ * @want: what the side would like to have
+ * @dev: what the device can do
+ *
+ * Each queue has a CQ of its own and one WR for its drain. On the Send Queue
+ * a Requester's credit costs its Send, and REG_MR and LOCAL_INV for each MR of
+ * the largest payload and for one more; a Responder's costs its Send and
+ * @rw_wrs. A reverse credit costs one Send, since such messages have no
+ * chunks (RFC 8167). A Call that needs still more waits for Send Queue room.
+ *
+ * Where the device has less, forward credits go down until they fit; then
+ * reverse credits fall to one; batching of Receives takes what is left.
+ *
+ * Context: Any context.
+ * Return: 0, or -EINVAL when the device cannot carry one forward credit (and
+ * one reverse, if wanted), has no SGE, or cannot register memory that must be.
+ */
+int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
+			const struct rpcrdma_queue_want *want,
+			const struct rpcrdma_device_limits *dev)
+{
+	u32 msgs;
+
+	memset(sizes, 0, sizeof(*sizes));
+	sizes->send_sge = min(max(want->send_sge, 1U), dev->max_send_sge);
+	if (!sizes->send_sge || !dev->max_recv_sge)
+		return -EINVAL;
+	if (!plan_mrs(sizes, want, dev) || !plan_credits(sizes, want, dev))
+		return -EINVAL;
+
+	sizes->sq_depth = sizes->credits * credit_cost(sizes, want) +
+			  sizes->bc_credits + DRAIN_WRS;
+	msgs = sizes->credits + sizes->bc_credits;
+	sizes->recvs = msgs + min(want->recv_batch, queue_room(dev) - msgs);
+	sizes->rq_depth = sizes->recvs + DRAIN_WRS;
+	return 0;
+}
+
+/* With fewer a connection is hardly of use: rather fail, and have it tried again */
+#define FEWEST_CREDITS	4U
+
+/* So many of the largest payloads a Responder moves at a time, whatever the credits */
+#define RW_PAYLOADS	3U
+
+/* WRs that RDMA Reads or Writes of so many payloads take */
+static u32 payload_wrs(const struct rpcrdma_queue_want *want,
+		       const struct rpcrdma_device_limits *dev)
+{
+	u32 sges = min(min(dev->max_send_sge, dev->max_sge_rd), want->send_sge);
+
+	return RW_PAYLOADS * rpcrdma_div_up(want->payload_pages, max(sges, 1U));
+}
+
+/**
+ * rpcrdma_plan_fewer - what to try when the device could not make the queues
+ * @want: what led to @tried; lowered to half of its credits
+ * @tried: queues that could not be made
+ * @dev: what the device says it can do
+ *
+ * What a device says it can do is said of the smallest WRs, or in other units; what it
+ * can do depends on the SGEs. Called again and again it comes to an end, as credits are
+ * half of what they were each time, or fewer.
+ *
+ * Context: Any context.
+ * Return: whether there is something to try.
+ */
+bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
+			const struct rpcrdma_queue_sizes *tried,
+			const struct rpcrdma_device_limits *dev)
+{
+	u32 credits = tried->credits / 2;
+
+	if (credits < FEWEST_CREDITS)
+		return false;
+	want->credits = credits;
+	if (want->rw_wrs)
+		want->rw_wrs = max(want->rw_wrs,
+				   rpcrdma_div_up(payload_wrs(want, dev), credits));
+	return true;
+}
+
+/* More would need high orders of pages, which a machine that runs for long lacks */
+#define RECV_BLOCK_MAX	32768U
+
+/**
+ * rpcrdma_plan_recv_block - how many Receive buffers to cut from one block
+ * @size: octets of a buffer, at least one
+ * @page_size: octets of a page
+ *
+ * A block is made of whole pages. The fewest buffers that leave nothing of them over,
+ * if such a block is not too large.
+ *
+ * Context: any.
+ *
+ * Return: buffers in a block, at least one.
+ */
+u32 rpcrdma_plan_recv_block(u32 size, u32 page_size)
+{
+	u32 n;
+
+	for (n = 1; n <= RECV_BLOCK_MAX / size; n++)
+		if (n * size % page_size == 0)
+			return n;
+	return 1;
+}

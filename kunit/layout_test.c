@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * KUnit suite of common/layout.c.
+ */
+#include "suites.h"
+#include "frames.h"
+#include "layout_cases.h"
+
+static void tile_case_desc(const struct tile_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(tile, tile_cases, tile_case_desc);
+
+static void expect_extent(struct kunit *test, const struct rpcrdma_extent *want,
+			  const struct rpcrdma_extent *ext)
+{
+	KUNIT_EXPECT_EQ(test, ext->kind, want->kind);
+	KUNIT_EXPECT_EQ(test, ext->chunk, want->chunk);
+	KUNIT_EXPECT_EQ(test, ext->msg, want->msg);
+	KUNIT_EXPECT_EQ(test, ext->len, want->len);
+	KUNIT_EXPECT_EQ(test, ext->src, want->src);
+	KUNIT_EXPECT_EQ(test, ext->seg.handle, want->seg.handle);
+	KUNIT_EXPECT_EQ(test, ext->seg.length, want->seg.length);
+	KUNIT_EXPECT_EQ(test, ext->seg.offset, want->seg.offset);
+}
+
+static void plan_tile(struct kunit *test)
+{
+	const struct tile_case *c = test->param_value;
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+	struct rpcrdma_hdr hdr;
+	u32 i;
+	u8 *buf;
+
+	buf = frame_octets(test, c->frame, c->len);
+	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, c->len, &frame_limits),
+			RPCRDMA_ACCEPT);
+
+	rpcrdma_tiler_init(&tiler, &hdr);
+
+	for (i = 0; i < c->extents; i++) {
+		KUNIT_ASSERT_TRUE(test, rpcrdma_tiler_next(&tiler, &ext));
+		expect_extent(test, &c->want[i], &ext);
+	}
+	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
+}
+
+/* One segment as long as any is one extent */
+static void plan_tile_longest(struct kunit *test)
+{
+	static const u32 frame[] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_NOMSG,
+		1, 0, 0xa1, 0xffffffff, 0, 0x1000,
+		0, 0, 0,
+	};
+	u8 *buf = frame_octets(test, frame, sizeof(frame));
+	struct rpcrdma_limits lim = frame_limits;
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+	struct rpcrdma_hdr hdr;
+
+	lim.max_message = U32_MAX;
+	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
+			RPCRDMA_ACCEPT);
+	rpcrdma_tiler_init(&tiler, &hdr);
+
+	KUNIT_ASSERT_TRUE(test, rpcrdma_tiler_next(&tiler, &ext));
+	KUNIT_EXPECT_EQ(test, ext.len, U32_MAX);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
+}
+
+static void expect_tiled(struct kunit *test, const struct rpcrdma_hdr *hdr)
+{
+	u32 at = 0, count = 0, most = hdr->read_segs + 2 * hdr->read_chunks + 1;
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+
+	rpcrdma_tiler_init(&tiler, hdr);
+	while (rpcrdma_tiler_next(&tiler, &ext)) {
+		KUNIT_ASSERT_LE(test, ++count, most);
+		KUNIT_ASSERT_EQ(test, ext.msg, at);
+		KUNIT_ASSERT_TRUE(test, ext.len);
+		at += ext.len;
+	}
+	KUNIT_EXPECT_EQ(test, (u64)at, hdr->msg_len);
+}
+
+/* Positions and lengths in all small combinations: always tiled exactly */
+static void plan_tile_all(struct kunit *test)
+{
+	u32 frame[] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 4, 0xa1, 1, 0, 0x1000,
+		1, 4, 0xa2, 1, 0, 0x2000,
+		1, 8, 0xa3, 1, 0, 0x3000,
+		0, 0, 0,
+		XID, 0, 5, 6,
+	};
+	u8 *buf = kunit_kmalloc(test, sizeof(frame), GFP_KERNEL);
+	__be32 *words = (__be32 *)buf;
+	u32 i, n, accepted = 0;
+	struct rpcrdma_hdr hdr;
+
+	KUNIT_ASSERT_TRUE(test, buf);
+	for (i = 0; i < ARRAY_SIZE(frame); i++)
+		words[i] = cpu_to_be32(frame[i]);
+	for (n = 0; n < 2 * 4 * 7 * 4 * 4 * 4; n++) {
+		i = n;
+		words[3] = cpu_to_be32(i % 2);
+		words[5] = cpu_to_be32(i / 2 % 4 * 4);
+		words[17] = cpu_to_be32(i / 8 % 7 * 4);
+		words[7] = cpu_to_be32(i / 56 % 4 * 3);
+		words[13] = cpu_to_be32(i / 224 % 4 * 5);
+		words[19] = cpu_to_be32(i / 896 % 4);
+		words[11] = words[n % 3 ? 5 : 17];
+		if (rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits) !=
+		    RPCRDMA_ACCEPT)
+			continue;
+		accepted++;
+		expect_tiled(test, &hdr);
+	}
+	KUNIT_EXPECT_TRUE(test, accepted > 100);
+}
+
+static void plan_layout(struct kunit *test)
+{
+	static const struct {
+		u32 proc, position[2], len[2], tail, want;
+	} cases[] = {
+		/* one chunk, in front of as much as no WRITE fits into */
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 36, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 35 }, 36, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 39, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 8, 8 }, { 64, 33 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		/* ... the whole in a page: 8 + 12 + 40 */
+		{ RPCRDMA_MSG, { 8, 8 }, { 8, 3 }, 40, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_MSG, { 8, 8 }, { 8, 5 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		/* the second of two in the first page, and behind it */
+		{ RPCRDMA_MSG, { 8, 56 }, { 48, 64 }, 8, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_MSG, { 8, 60 }, { 52, 64 }, 8, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 8, 12 }, { 4, 1 }, 48, RPCRDMA_LAYOUT_ONE_PIECE },
+		/* Position Zero: alone, and with a data item */
+		{ RPCRDMA_NOMSG, { 0, 0 }, { 64, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_NOMSG, { 0, 8 }, { 32, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_NOMSG, { 0, 8 }, { 44, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_NOMSG, { 0, 8 }, { 48, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_NOMSG, { 0, 60 }, { 64, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
+	};
+	u32 frame[FRAME_WORDS] = {
+		XID, RPCRDMA_V1, 32, 0,
+		1, 0, 0xa1, 0, 0, 0,
+		1, 0, 0xa2, 0, 0, 0,
+		0, 0, 0,
+		XID, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i, len;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		frame[3] = cases[i].proc;
+		frame[5] = cases[i].position[0];
+		frame[7] = cases[i].len[0];
+		frame[11] = cases[i].position[1];
+		frame[13] = cases[i].len[1];
+		len = 19 * sizeof(u32);
+		if (cases[i].proc == RPCRDMA_MSG)
+			len += 8 + cases[i].tail;
+		buf = frame_octets(test, frame, len);
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, len, &frame_limits),
+				RPCRDMA_ACCEPT);
+
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 60),
+				    cases[i].want, "case %u", i);
+	}
+}
+
+static void plan_layout_inline(struct kunit *test)
+{
+	static const u32 frame[] = { XID, 1, 1, RPCRDMA_MSG, 0, 0, 0, XID, 0 };
+	u8 *buf = frame_octets(test, frame, sizeof(frame));
+	struct rpcrdma_hdr hdr;
+
+	rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits);
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_layout(&hdr, 4),
+			RPCRDMA_LAYOUT_INLINE);
+}
+
+/* XID, type, RPC and program, procedure; flavor, length, version, what for */
+enum { GSS_FLAVOR = 6, GSS_PROC = 9, GSS_WORDS = 10 };
+static const u32 gss_call[GSS_WORDS] = { XID, 0, 2, 100003, 3, 0, 6, 20, 1, 1 };
+
+static void plan_gss_context(struct kunit *test)
+{
+	static const struct {
+		u32 flavor, proc;
+		bool want;
+	} cases[] = {
+		{ 6, 0, false },	/* data */
+		{ 6, 1, true },		/* INIT */
+		{ 6, 2, true },		/* CONTINUE_INIT */
+		{ 6, 3, false },	/* DESTROY */
+		{ 6, 0x01000001, false },
+		{ 1, 1, false },
+		{ 7, 2, false },
+		{ 0x06000000, 1, false },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		u32 call[GSS_WORDS];
+		u8 *msg;
+
+		memcpy(call, gss_call, sizeof(call));
+		call[GSS_FLAVOR] = cases[i].flavor;
+		call[GSS_PROC] = cases[i].proc;
+		msg = frame_octets(test, call, sizeof(call));
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_call_makes_gss_context(msg, 40),
+				    cases[i].want, "case %u", i);
+		KUNIT_EXPECT_FALSE(test,
+				   rpcrdma_call_makes_gss_context(msg, 39));
+	}
+}
+
+/* The chunk is at the end of what there is of it inline */
+static void plan_layout_gss(struct kunit *test)
+{
+	u32 frame[13 + GSS_WORDS] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 40, 1, 8, 0, 0,
+		0, 0, 0,
+	};
+	static const struct {
+		u32 proc, before, page_size, want;
+	} cases[] = {
+		{ 1, 40, 40, RPCRDMA_LAYOUT_CHUNK },
+		{ 1, 40, 39, RPCRDMA_LAYOUT_PAGES },
+		{ 2, 40, 39, RPCRDMA_LAYOUT_PAGES },
+		{ 0, 40, 39, RPCRDMA_LAYOUT_CHUNK },
+		/* What it is for is not in the message, but behind it */
+		{ 1, 36, 35, RPCRDMA_LAYOUT_CHUNK },
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i, len;
+	u8 *buf;
+
+	memcpy(frame + 13, gss_call, sizeof(gss_call));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		frame[5] = cases[i].before;
+		frame[13 + GSS_PROC] = cases[i].proc;
+		buf = frame_octets(test, frame, sizeof(frame));
+		len = 13 * sizeof(u32) + cases[i].before;
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, len, &frame_limits),
+				RPCRDMA_ACCEPT);
+
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_plan_layout(&hdr, cases[i].page_size),
+				    cases[i].want, "case %u", i);
+	}
+}
+
+static struct kunit_case layout_test_cases[] = {
+	KUNIT_CASE_PARAM(plan_tile, tile_gen_params),
+	KUNIT_CASE(plan_tile_longest),
+	KUNIT_CASE(plan_tile_all),
+	KUNIT_CASE(plan_layout),
+	KUNIT_CASE(plan_layout_inline),
+	KUNIT_CASE(plan_gss_context),
+	KUNIT_CASE(plan_layout_gss),
+	{}
+};
+
+struct kunit_suite rpcrdma_layout_suite = {
+	.name = "rpcrdma-layout",
+	.test_cases = layout_test_cases,
+};

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * KUnit suite of common/plan_queues.c.
+ */
+#include "suites.h"
+#include "plan_queues_cases.h"
+
+static void queue_case_desc(const struct queue_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(queue, queue_cases, queue_case_desc);
+
+static void expect_sizes(struct kunit *test,
+			 const struct rpcrdma_queue_sizes *want,
+			 const struct rpcrdma_queue_sizes *sizes)
+{
+	KUNIT_EXPECT_EQ(test, sizes->credits, want->credits);
+	KUNIT_EXPECT_EQ(test, sizes->bc_credits, want->bc_credits);
+	KUNIT_EXPECT_EQ(test, sizes->sq_depth, want->sq_depth);
+	KUNIT_EXPECT_EQ(test, sizes->rq_depth, want->rq_depth);
+	KUNIT_EXPECT_EQ(test, sizes->recvs, want->recvs);
+	KUNIT_EXPECT_EQ(test, sizes->send_sge, want->send_sge);
+	KUNIT_EXPECT_EQ(test, sizes->mr_pages, want->mr_pages);
+	KUNIT_EXPECT_EQ(test, sizes->mrs_per_payload, want->mrs_per_payload);
+}
+
+static void plan_queues(struct kunit *test)
+{
+	const struct queue_case *c = test->param_value;
+	struct rpcrdma_queue_sizes sizes;
+	int ret;
+
+	ret = rpcrdma_plan_queues(&sizes, &c->want, &c->dev);
+
+	KUNIT_EXPECT_EQ(test, ret, c->ret);
+	if (!ret && !c->ret)
+		expect_sizes(test, &c->sizes, &sizes);
+}
+
+/* Whatever the queues of a device hold, the answer fits them */
+static void plan_queues_fit(struct kunit *test)
+{
+	struct rpcrdma_queue_sizes sizes;
+	struct rpcrdma_device_limits dev;
+	u32 i, depth;
+
+	for (i = 0; i < ARRAY_SIZE(queue_cases); i++) {
+		dev = queue_cases[i].dev;
+		for (depth = 0; depth < 600; depth++) {
+			dev.max_qp_wr = depth;
+			if (rpcrdma_plan_queues(&sizes, &queue_cases[i].want,
+						&dev))
+				continue;
+			KUNIT_EXPECT_LE(test, sizes.sq_depth, depth);
+			KUNIT_EXPECT_LE(test, sizes.rq_depth, depth);
+			KUNIT_EXPECT_LE(test, sizes.rq_depth, dev.max_cqe);
+			KUNIT_EXPECT_LE(test, sizes.sq_depth, dev.max_cqe);
+			KUNIT_EXPECT_GE(test, sizes.recvs,
+					sizes.credits + sizes.bc_credits);
+			KUNIT_EXPECT_GE(test, sizes.credits, 1U);
+		}
+	}
+}
+
+static void fewer_case_desc(const struct fewer_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fewer, fewer_cases, fewer_case_desc);
+
+static void plan_fewer(struct kunit *test)
+{
+	const struct fewer_case *c = test->param_value;
+	const struct rpcrdma_device_limits dev = {
+		.max_send_sge = c->send_sge,
+		.max_sge_rd = c->sge_rd,
+	};
+	const struct rpcrdma_queue_sizes tried = { .credits = c->tried };
+	struct rpcrdma_queue_want want = c->want;
+
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_fewer(&want, &tried, &dev), c->ret);
+	KUNIT_EXPECT_EQ(test, want.credits, c->credits);
+	KUNIT_EXPECT_EQ(test, want.rw_wrs, c->rw_wrs);
+	KUNIT_EXPECT_EQ(test, want.bc_credits, c->want.bc_credits);
+}
+
+/* On a device that refuses whatever it is asked for */
+static void plan_fewer_ends(struct kunit *test)
+{
+	struct rpcrdma_queue_sizes sizes, tried;
+	struct rpcrdma_queue_want want;
+	u32 i, n;
+
+	for (i = 0; i < ARRAY_SIZE(queue_cases); i++) {
+		const struct queue_case *c = &queue_cases[i];
+
+		want = c->want;
+		if (rpcrdma_plan_queues(&sizes, &want, &c->dev))
+			continue;
+		for (n = 0; n < 32; n++) {
+			tried = sizes;
+			if (!rpcrdma_plan_fewer(&want, &tried, &c->dev) ||
+			    rpcrdma_plan_queues(&sizes, &want, &c->dev))
+				break;
+			KUNIT_EXPECT_LE(test, sizes.credits, tried.credits / 2);
+			KUNIT_EXPECT_TRUE(test, c->want.rw_wrs ||
+					  sizes.sq_depth < tried.sq_depth);
+			KUNIT_EXPECT_LE(test, sizes.rq_depth, tried.rq_depth);
+		}
+		KUNIT_EXPECT_LT(test, n, 32U);
+	}
+}
+
+static void plan_recv_block(struct kunit *test)
+{
+	static const struct {
+		u32 size;
+		u32 page_size;
+		u32 want;
+	} c[] = {
+		{ 1024, 4096, 4 },
+		{ 4096, 4096, 1 },
+		{ 5120, 4096, 4 },
+		{ 6144, 4096, 2 },
+		{ 8192, 4096, 1 },
+		/* Nothing is left over of 9 pages, but they are too many */
+		{ 9216, 4096, 1 },
+		/* The largest block */
+		{ 32768, 4096, 1 },
+		{ 4681, 4096, 1 },
+		{ 32769, 4096, 1 },
+		{ 65536, 4096, 1 },
+		{ U32_MAX, 4096, 1 },
+		{ 1, 4096, 4096 },
+		{ 5120, 16384, 1 },
+		{ 4096, 65536, 1 },
+		{ 4096, 32768, 8 },
+		{ 4096, 16384, 4 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(c); i++)
+		KUNIT_EXPECT_EQ(test, c[i].want,
+				rpcrdma_plan_recv_block(c[i].size,
+							c[i].page_size));
+}
+
+static struct kunit_case plan_queues_test_cases[] = {
+	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
+	KUNIT_CASE(plan_queues_fit),
+	KUNIT_CASE_PARAM(plan_fewer, fewer_gen_params),
+	KUNIT_CASE(plan_fewer_ends),
+	KUNIT_CASE(plan_recv_block),
+	{}
+};
+
+struct kunit_suite rpcrdma_plan_queues_suite = {
+	.name = "rpcrdma-plan-queues",
+	.test_cases = plan_queues_test_cases,
+};
