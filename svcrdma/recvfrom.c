@@ -8,14 +8,11 @@
  * whichever thread comes next finds the Call complete.
  */
 
-#include <linux/highmem.h>
+#include <linux/slab.h>
 #include <linux/sunrpc/xdr.h>
 
 #include "rpcrdma/layout.h"
-#include "svc_rdma.h"
-
-/* A Call's message may leave so many of an nfsd thread's pages for the Reply */
-#define SVC_RDMA_REPLY_PAGES	1
+#include "arg.h"
 
 /**
  * svc_rdma_received_alloc - a place for each message that can arrive
@@ -132,19 +129,14 @@ void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt)
 		svc_rdma_call_put(ctxt);
 }
 
-/* What a message that is in parts has behind its only Read chunk */
-static u32 tail_len(const struct rpcrdma_hdr *hdr)
-{
-	return hdr->body_len - hdr->item;
-}
-
 /* Octets that go into pages, XDR roundup included */
 static u32 pages_len(const struct svc_rdma_call *call)
 {
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
 
 	return call->layout == RPCRDMA_LAYOUT_CHUNK ?
-	       xdr_align_size(hdr->read_bytes) + tail_len(hdr) : hdr->msg_len;
+	       xdr_align_size(hdr->read_bytes) + svc_rdma_tail_len(hdr) :
+	       hdr->msg_len;
 }
 
 /* The chunk's octets, which go into pages of their own */
@@ -183,13 +175,6 @@ static noinline int read_message(struct svc_rdma_call *call)
 	return rc;
 }
 
-/* For a Call in so many, and for its Reply */
-static bool has_pages(const struct svc_rqst *rqstp, unsigned int nr)
-{
-	return nr + SVC_RDMA_REPLY_PAGES <=
-	       rqstp->rq_page_end - rqstp->rq_pages;
-}
-
 /* On error nothing is in progress, and the pages stay the call's */
 static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 		       struct svc_rdma_call *call)
@@ -197,7 +182,7 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	unsigned int nr = DIV_ROUND_UP(pages_len(call), PAGE_SIZE);
 	int rc = 0;
 
-	if (!has_pages(rqstp, nr))
+	if (!svc_rdma_has_pages(rqstp, nr))
 		return -EMSGSIZE;
 	/* A client that lets us read nothing would never see it begin */
 	if (!conn->ep->initiator_depth)
@@ -219,109 +204,6 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	return rc;
 }
 
-/* One for one: the displaced pages serve the next Reads */
-static void exchange_pages(struct svc_rqst *rqstp, struct svc_rdma_call *call)
-{
-	unsigned int nr = call->nr_pages;
-
-	RPCRDMA_INVARIANT(9, svc_rdma_pages_all(rqstp->rq_pages, nr));
-	svc_rdma_pages_put(rqstp->rq_pages, nr);
-	memcpy(rqstp->rq_pages, call->pages, nr * sizeof(*call->pages));
-	call->nr_pages = 0;
-	rqstp->rq_respages = &rqstp->rq_pages[nr];
-	rqstp->rq_next_page = rqstp->rq_respages;
-}
-
-/* @src NULL: zeroes */
-static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
-{
-	while (len) {
-		struct page *page = pages[at >> PAGE_SHIFT];
-		u32 offset = offset_in_page(at);
-		u32 n = min_t(u32, len, PAGE_SIZE - offset);
-
-		if (src)
-			memcpy_to_page(page, offset, src, n);
-		else
-			memzero_page(page, offset, n);
-		src = src ? src + n : NULL;
-		at += n;
-		len -= n;
-	}
-}
-
-/*
- * What the RDMA Reads of a whole message left out. After them and not before:
- * the device may own the cache lines next to what it writes.
- */
-static noinline void fill_gaps(struct svc_rqst *rqstp,
-			       const struct rpcrdma_hdr *hdr)
-{
-	struct rpcrdma_tiler tiler;
-	struct rpcrdma_extent ext;
-
-	rpcrdma_tiler_init(&tiler, hdr);
-	while (rpcrdma_tiler_next(&tiler, &ext)) {
-		if (ext.kind == RPCRDMA_EXTENT_PAD)
-			fill_pages(rqstp->rq_pages, ext.msg, NULL, ext.len);
-		else if (ext.kind == RPCRDMA_EXTENT_INLINE)
-			fill_pages(rqstp->rq_pages, ext.msg, hdr->buf + ext.src,
-				   ext.len);
-	}
-}
-
-/* The message as it was received, around @page_len octets at @position */
-static void arg_inline(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr,
-		       u32 position, u32 page_len)
-{
-	struct xdr_buf *arg = &rqstp->rq_arg;
-	void *body = (void *)hdr->buf + hdr->body;
-
-	arg->head[0].iov_base = body;
-	arg->head[0].iov_len = position;
-	arg->pages = rqstp->rq_pages;
-	arg->page_base = 0;
-	arg->page_len = page_len;
-	arg->tail[0].iov_base = body + position;
-	arg->tail[0].iov_len = hdr->body_len - position;
-	arg->len = hdr->body_len + page_len;
-	arg->buflen = arg->len;
-}
-
-/*
- * The message as it was received, around what its only Read chunk brought. nfsd takes
- * the data of a WRITE from pages up to their last octet. A client may have them go on
- * behind the chunk: what is in the pages there must be those octets, or it would be
- * whatever the page was used for before.
- */
-static void arg_chunk(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
-{
-	u32 len = xdr_align_size(hdr->read_bytes);
-
-	if (len != hdr->read_bytes)
-		fill_pages(rqstp->rq_pages, hdr->read_bytes, NULL,
-			   len - hdr->read_bytes);
-	fill_pages(rqstp->rq_pages, len, hdr->buf + hdr->body + hdr->item,
-		   tail_len(hdr));
-	arg_inline(rqstp, hdr, hdr->item, len);
-}
-
-/* The message in pages, from its first octet */
-static void arg_in_pages(struct svc_rqst *rqstp, u32 len)
-{
-	struct xdr_buf *arg = &rqstp->rq_arg;
-
-	arg->head[0].iov_base = page_address(rqstp->rq_pages[0]);
-	arg->head[0].iov_len = min_t(u32, len, PAGE_SIZE);
-	arg->pages = &rqstp->rq_pages[1];
-	arg->page_base = 0;
-	arg->page_len = len - arg->head[0].iov_len;
-	arg->tail[0].iov_base = NULL;
-	arg->tail[0].iov_len = 0;
-	arg->len = len;
-	arg->buflen = len;
-}
-
 /*
  * 6.1's gss_read_proxy_verf() copies what is left of the head into one page. So the
  * head of a Call that has it called is a page at most, as with other transports.
@@ -331,45 +213,6 @@ static bool head_is_too_long(const struct rpcrdma_hdr *hdr)
 	return hdr->body_len > PAGE_SIZE &&
 	       rpcrdma_call_makes_gss_context(hdr->buf + hdr->body,
 					      hdr->body_len);
-}
-
-/* Return: false when the thread has too few pages */
-static bool arg_gss_context(struct svc_rqst *rqstp,
-			    const struct rpcrdma_hdr *hdr)
-{
-	u32 len = hdr->body_len;
-	unsigned int nr = DIV_ROUND_UP(len, PAGE_SIZE);
-
-	if (!has_pages(rqstp, nr))
-		return false;
-	fill_pages(rqstp->rq_pages, 0, hdr->buf + hdr->body, len);
-	arg_in_pages(rqstp, len);
-	rqstp->rq_respages = &rqstp->rq_pages[nr];
-	rqstp->rq_next_page = rqstp->rq_respages;
-	return true;
-}
-
-/* Not vmalloc(): GSS computes checksums over the head by its struct pages */
-static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
-			    u32 len)
-{
-	struct xdr_buf *arg = &rqstp->rq_arg;
-	u32 at, n;
-
-	call->copy = RPCRDMA_ALLOC(NULL, kmalloc(len, GFP_KERNEL |
-						      __GFP_NOWARN));
-	if (!call->copy)
-		return -ENOMEM;
-	for (at = 0; at < len; at += n) {
-		n = min_t(u32, len - at, PAGE_SIZE);
-		memcpy_from_page(call->copy + at,
-				 rqstp->rq_pages[at >> PAGE_SHIFT], 0, n);
-	}
-	arg_in_pages(rqstp, len);
-	arg->head[0].iov_base = call->copy;
-	arg->head[0].iov_len = len;
-	arg->page_len = 0;
-	return 0;
 }
 
 static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
@@ -398,23 +241,11 @@ static noinline void refuse(struct svc_rdma_conn *conn,
 
 static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
-	struct rpcrdma_recv *recv = call->recv;
-	const struct rpcrdma_hdr *hdr = &recv->hdr;
 	struct svc_rdma_conn *conn = call->conn;
+	struct rpcrdma_recv *recv = call->recv;
 
 	svc_rdma_rwset_release(conn, &call->reads);
-	exchange_pages(rqstp, call);
-	if (likely(call->layout == RPCRDMA_LAYOUT_CHUNK)) {
-		arg_chunk(rqstp, hdr);
-		return deliver(rqstp, call);
-	}
-	fill_gaps(rqstp, hdr);
-	if (call->layout == RPCRDMA_LAYOUT_PAGES ||
-	    rpcrdma_call_makes_gss_context(page_address(rqstp->rq_pages[0]),
-					   min_t(u32, hdr->msg_len,
-						 PAGE_SIZE))) {
-		arg_in_pages(rqstp, hdr->msg_len);
-	} else if (arg_in_one_piece(rqstp, call, hdr->msg_len)) {
+	if (svc_rdma_arg_from_reads(rqstp, call)) {
 		call->recv = NULL;
 		svc_rdma_call_put(call);
 		refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK,
@@ -493,7 +324,7 @@ static noinline int make_gss_context(struct svc_rqst *rqstp,
 {
 	struct rpcrdma_recv *recv = call->recv;
 
-	if (arg_gss_context(rqstp, &recv->hdr))
+	if (svc_rdma_arg_in_pages(rqstp, &recv->hdr))
 		return deliver(rqstp, call);
 	call->recv = NULL;
 	refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
@@ -517,7 +348,7 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 		return begin_reads(rqstp, call);
 	if (unlikely(head_is_too_long(&recv->hdr)))
 		return make_gss_context(rqstp, call);
-	arg_inline(rqstp, &recv->hdr, recv->hdr.body_len, 0);
+	svc_rdma_arg_inline(rqstp, &recv->hdr, recv->hdr.body_len, 0);
 	return deliver(rqstp, call);
 }
 

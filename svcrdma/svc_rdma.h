@@ -3,7 +3,7 @@
  * The server's own structures. Files call each other downwards only:
  *
  *	listen -> xprt -> recvfrom, sendto -> backchannel -> send, call
- *	       -> rw -> pages, sysctl
+ *	       -> arg, rw -> pages, sysctl
  */
 #ifndef SVCRDMA_SVC_RDMA_H
 #define SVCRDMA_SVC_RDMA_H
