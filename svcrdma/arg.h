@@ -7,8 +7,12 @@
 
 #include "svc_rdma.h"
 
-/* A Call's message may leave so many of an nfsd thread's pages for the Reply */
-#define SVC_RDMA_REPLY_PAGES	1
+/*
+ * So many of an nfsd thread's pages a Call leaves for the Reply, as with other
+ * transports: its head and a page. READDIR of nfsd takes room for granted behind the
+ * head, and counts down from it.
+ */
+#define SVC_RDMA_REPLY_PAGES	2
 
 /**
  * svc_rdma_has_pages - does an nfsd thread have enough pages?

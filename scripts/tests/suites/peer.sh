@@ -126,6 +126,7 @@ suite_peer() {
 	mountpoint -q $MNT || return 0
 	before=$(connects)
 	PEER_ARGS="${PEER_ARGS:-} ${LOOPS:+-D loops=$LOOPS} $(peer_handles)"
+	PEER_ARGS+=" -D payload=$(on_server "cat /proc/fs/nfsd/max_block_size")"
 	peer_bystander &
 	for file in $(peer_cases); do
 		check "peer ${file%.peer}" peer_case "$PEER_CASES/$file" -D "xid=$((nr++ << 20))"
