@@ -127,10 +127,13 @@ bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
 /* Where a Call has the flavor of its credential, RFC 5531, sections 8.2 and 9 */
 #define AT_CRED_FLAVOR	24U
 #define FLAVOR_GSS	6U
-/* ... and what it is for, RFC 2203, section 5: behind flavor, length and version */
+/* ... what it is for, RFC 2203, section 5: behind flavor, length and version */
 #define AT_GSS_PROC	36U
 #define GSS_INIT	1U
 #define GSS_CONTINUE	2U
+/* ... and how the arguments are protected: behind a sequence number */
+#define AT_GSS_SERVICE	44U
+#define GSS_SERVICE_NONE	1U
 
 /**
  * rpcrdma_call_makes_gss_context - does a Call set up a security context?
@@ -152,12 +155,45 @@ bool rpcrdma_call_makes_gss_context(const u8 *msg, u32 len)
 	return proc == GSS_INIT || proc == GSS_CONTINUE;
 }
 
-/* More than a page before the chunk, of a Call that sunrpc wants no such head of */
-static bool head_is_too_long(const struct rpcrdma_hdr *hdr, u32 page_size)
+/* Credential and verifier, each a flavor and an opaque, end within @len octets */
+static bool has_verifier(const u8 *msg, u32 len)
 {
-	return hdr->item > page_size &&
-	       rpcrdma_call_makes_gss_context(hdr->buf + hdr->body,
-					      hdr->body_len);
+	u32 i, size, at = AT_CRED_FLAVOR;
+
+	for (i = 0; i < 2; i++) {
+		at += 2 * RPCRDMA_WORD;
+		if (at > len)
+			return false;
+		size = get_u32(msg + at - RPCRDMA_WORD);
+		if (size > len - at)
+			return false;
+		at += rpcrdma_xdr_roundup(size);
+	}
+	return at <= len;
+}
+
+/*
+ * What precedes a chunk becomes the head. sunrpc computes a checksum over the head up
+ * to the verifier, whose place it takes for a distance within the head: both have to be
+ * in it. Where it has the checksum of the arguments, or has to decrypt them, nothing is
+ * DDP-eligible (RFC 8166, section 8.2.2.3). And 6.1 copies what is left of a head that
+ * sets up a context into one page.
+ */
+static bool gss_fits_head(const u8 *msg, u32 len, u32 page_size)
+{
+	if (len < AT_GSS_SERVICE + RPCRDMA_WORD || !has_verifier(msg, len))
+		return false;
+	if (rpcrdma_call_makes_gss_context(msg, len))
+		return len <= page_size;
+	return get_u32(msg + AT_GSS_SERVICE) == GSS_SERVICE_NONE;
+}
+
+static bool fits_head(const u8 *msg, u32 len, u32 page_size)
+{
+	if (len < AT_CRED_FLAVOR + RPCRDMA_WORD)
+		return false;
+	return get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS ||
+	       gss_fits_head(msg, len, page_size);
 }
 
 /*
@@ -176,8 +212,8 @@ static bool head_is_too_long(const struct rpcrdma_hdr *hdr, u32 page_size)
  * and data that begin within a page, as the second of two Read chunks does, have
  * to be in one piece with what precedes them.
  *
- * Where a security context is set up, sunrpc of 6.1 copies the rest of the head into
- * one page: no head of such a Call may be longer.
+ * A chunk that begins where sunrpc wants to find something in the head does not get
+ * pages of its own.
  *
  * Context: any.
  *
@@ -193,9 +229,9 @@ enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
 	/* A Position-Zero Read chunk, and nothing else */
 	if (!hdr->item)
 		return RPCRDMA_LAYOUT_PAGES;
-	if (hdr->read_chunks == 1 && !data_behind)
-		return head_is_too_long(hdr, page_size) ?
-		       RPCRDMA_LAYOUT_PAGES : RPCRDMA_LAYOUT_CHUNK;
+	if (hdr->read_chunks == 1 && !data_behind &&
+	    fits_head(hdr->buf + hdr->body, hdr->item, page_size))
+		return RPCRDMA_LAYOUT_CHUNK;
 	if (hdr->msg_len > page_size && (hdr->item >= page_size || data_behind))
 		return RPCRDMA_LAYOUT_ONE_PIECE;
 	return RPCRDMA_LAYOUT_PAGES;

@@ -132,24 +132,27 @@ static void plan_layout(struct kunit *test)
 		u32 proc, position[2], len[2], tail, want;
 	} cases[] = {
 		/* one chunk, in front of as much as no WRITE fits into */
-		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 36, RPCRDMA_LAYOUT_CHUNK },
-		{ RPCRDMA_MSG, { 8, 8 }, { 64, 35 }, 36, RPCRDMA_LAYOUT_CHUNK },
-		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 39, RPCRDMA_LAYOUT_CHUNK },
-		{ RPCRDMA_MSG, { 8, 8 }, { 64, 36 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
-		{ RPCRDMA_MSG, { 8, 8 }, { 64, 33 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
-		/* ... the whole in a page: 8 + 12 + 40 */
-		{ RPCRDMA_MSG, { 8, 8 }, { 8, 3 }, 40, RPCRDMA_LAYOUT_PAGES },
-		{ RPCRDMA_MSG, { 8, 8 }, { 8, 5 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 32, 32 }, { 64, 36 }, 36, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 32, 32 }, { 64, 35 }, 36, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 32, 32 }, { 64, 36 }, 39, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 32, 32 }, { 64, 36 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 32, 32 }, { 64, 33 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		/* ... behind the flavor of the credential, and before its end */
+		{ RPCRDMA_MSG, { 28, 28 }, { 64, 36 }, 32, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 24, 24 }, { 64, 36 }, 28, RPCRDMA_LAYOUT_PAGES },
+		/* ... the whole in a page: 32 + 12 + 40 */
+		{ RPCRDMA_MSG, { 32, 32 }, { 8, 3 }, 40, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_MSG, { 32, 32 }, { 8, 5 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
 		/* the second of two in the first page, and behind it */
-		{ RPCRDMA_MSG, { 8, 56 }, { 48, 64 }, 8, RPCRDMA_LAYOUT_PAGES },
-		{ RPCRDMA_MSG, { 8, 60 }, { 52, 64 }, 8, RPCRDMA_LAYOUT_ONE_PIECE },
-		{ RPCRDMA_MSG, { 8, 12 }, { 4, 1 }, 48, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 32, 80 }, { 48, 64 }, 8, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_MSG, { 32, 84 }, { 52, 64 }, 8, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 32, 36 }, { 4, 1 }, 48, RPCRDMA_LAYOUT_ONE_PIECE },
 		/* Position Zero: alone, and with a data item */
 		{ RPCRDMA_NOMSG, { 0, 0 }, { 64, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
-		{ RPCRDMA_NOMSG, { 0, 8 }, { 32, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
-		{ RPCRDMA_NOMSG, { 0, 8 }, { 44, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
-		{ RPCRDMA_NOMSG, { 0, 8 }, { 48, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
-		{ RPCRDMA_NOMSG, { 0, 60 }, { 64, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_NOMSG, { 0, 32 }, { 56, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_NOMSG, { 0, 32 }, { 68, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
+		{ RPCRDMA_NOMSG, { 0, 32 }, { 72, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_NOMSG, { 0, 84 }, { 88, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
 	};
 	u32 frame[FRAME_WORDS] = {
 		XID, RPCRDMA_V1, 32, 0,
@@ -170,13 +173,13 @@ static void plan_layout(struct kunit *test)
 		frame[13] = cases[i].len[1];
 		len = 19 * sizeof(u32);
 		if (cases[i].proc == RPCRDMA_MSG)
-			len += 8 + cases[i].tail;
+			len += 32 + cases[i].tail;
 		buf = frame_octets(test, frame, len);
 		KUNIT_ASSERT_EQ(test,
 				rpcrdma_decode(&hdr, buf, len, &frame_limits),
 				RPCRDMA_ACCEPT);
 
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 60),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 84),
 				    cases[i].want, "case %u", i);
 	}
 }
@@ -230,32 +233,64 @@ static void plan_gss_context(struct kunit *test)
 	}
 }
 
-/* The chunk is at the end of what there is of it inline */
+/* As above, whole: sequence number, service, no handle; verifier; no arguments */
+enum { CRED_LEN = 7, GSS_SERVICE = 11, VERF_LEN = 14, GSS_CALL_WORDS = 16 };
+static const u32 gss_whole_call[GSS_CALL_WORDS] = {
+	XID, 0, 2, 100003, 3, 0, 6, 20, 1, 0, 7, 1, 0, 6, 4, 0
+};
+
+/* What there is inline is the head, if the chunk is to have pages of its own */
 static void plan_layout_gss(struct kunit *test)
 {
-	u32 frame[13 + GSS_WORDS] = {
-		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
-		1, 40, 1, 8, 0, 0,
-		0, 0, 0,
-	};
 	static const struct {
-		u32 proc, before, page_size, want;
+		u32 word, value, before, page_size, want;
 	} cases[] = {
-		{ 1, 40, 40, RPCRDMA_LAYOUT_CHUNK },
-		{ 1, 40, 39, RPCRDMA_LAYOUT_PAGES },
-		{ 2, 40, 39, RPCRDMA_LAYOUT_PAGES },
-		{ 0, 40, 39, RPCRDMA_LAYOUT_CHUNK },
-		/* What it is for is not in the message, but behind it */
-		{ 1, 36, 35, RPCRDMA_LAYOUT_CHUNK },
+		/* The verifier ends where the chunk begins, and does not */
+		{ 0, XID, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ 0, XID, 64, 64, RPCRDMA_LAYOUT_CHUNK },
+		{ 0, XID, 64, 63, RPCRDMA_LAYOUT_CHUNK },
+		{ 0, XID, 60, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ 0, XID, 56, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ 0, XID, 52, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ 0, XID, 48, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ 0, XID, 44, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ 0, XID, 28, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ CRED_LEN, 17, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ CRED_LEN, 21, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ CRED_LEN, 21, 60, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ CRED_LEN, 24, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ CRED_LEN, 25, 64, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ CRED_LEN, 33, 64, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ CRED_LEN, ~0U, 64, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ VERF_LEN, 0, 60, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ VERF_LEN, 1, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ VERF_LEN, 5, 64, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ VERF_LEN, ~0U, 64, 4096, RPCRDMA_LAYOUT_PAGES },
+		/* Integrity, privacy, and what nobody knows */
+		{ GSS_SERVICE, 2, 64, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ GSS_SERVICE, 3, 64, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ GSS_SERVICE, 0, 64, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ GSS_SERVICE, 2, 64, 64, RPCRDMA_LAYOUT_ONE_PIECE },
+		/* A context is set up: INIT, CONTINUE_INIT; svcrdma/arg.c uses pages */
+		{ GSS_PROC, 1, 64, 64, RPCRDMA_LAYOUT_CHUNK },
+		{ GSS_PROC, 1, 64, 63, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ GSS_PROC, 2, 64, 63, RPCRDMA_LAYOUT_ONE_PIECE },
+		/* No matter to other flavors */
+		{ GSS_FLAVOR, 1, 28, 4096, RPCRDMA_LAYOUT_CHUNK },
+	};
+	u32 frame[13 + GSS_CALL_WORDS] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 0, 1, 8, 0, 0,
+		0, 0, 0,
 	};
 	struct rpcrdma_hdr hdr;
 	u32 i, len;
 	u8 *buf;
 
-	memcpy(frame + 13, gss_call, sizeof(gss_call));
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		frame[5] = cases[i].before;
-		frame[13 + GSS_PROC] = cases[i].proc;
+		memcpy(frame + 13, gss_whole_call, sizeof(gss_whole_call));
+		frame[13 + cases[i].word] = cases[i].value;
 		buf = frame_octets(test, frame, sizeof(frame));
 		len = 13 * sizeof(u32) + cases[i].before;
 		KUNIT_ASSERT_EQ(test,
