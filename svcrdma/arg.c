@@ -16,7 +16,6 @@ static void exchange_pages(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	unsigned int nr = call->nr_pages;
 
-	RPCRDMA_INVARIANT(9, svc_rdma_pages_all(rqstp->rq_pages, nr));
 	svc_rdma_pages_put(rqstp->rq_pages, nr);
 	memcpy(rqstp->rq_pages, call->pages, nr * sizeof(*call->pages));
 	call->nr_pages = 0;

@@ -4,8 +4,9 @@
  * the nfsd thread that processes the Call, and the displaced ones serve the
  * next Reads: nobody allocates, and zeroes, 256 pages for each MiB.
  *
- * Only pages that one of us owned alone ever get here: they were an nfsd
- * thread's buffers, never part of a page cache.
+ * The pool has only pages that nobody else refers to. An nfsd thread's buffers are not
+ * all of that kind: a READ that was spliced and then truncated, or failed half way, has
+ * left pages of the page cache among them, and nfsd does not know of them any more.
  */
 
 #include <linux/mm.h>
@@ -38,12 +39,40 @@ unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
 	return nr;
 }
 
+static bool none_is_shared(struct page **pages, unsigned int nr)
+{
+	struct page **end = pages + nr;
+
+	/* Once for each page that a message displaces */
+#pragma GCC unroll 8
+	for (; pages < end; pages++)
+		if (unlikely(!*pages || svc_rdma_page_is_shared(*pages)))
+			return false;
+	return true;
+}
+
+/* Return: how many are left, without gaps */
+static noinline unsigned int drop_shared(struct page **pages, unsigned int nr)
+{
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (RPCRDMA_INVARIANT(9, pages[i]))
+			continue;
+		if (svc_rdma_page_is_shared(pages[i]))
+			put_page(pages[i]);
+		else
+			pages[kept++] = pages[i];
+	}
+	return kept;
+}
+
 /**
  * svc_rdma_pages_put - give pages to the pool
- * @pages: pages that nobody else refers to
+ * @pages: pages; the array has others on return
  * @nr: how many; none is NULL
  *
- * What the pool cannot hold is freed.
+ * What the pool cannot hold is freed, and what somebody else refers to let go.
  *
  * Context: process.
  */
@@ -51,6 +80,8 @@ void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 {
 	unsigned int keep;
 
+	if (unlikely(!none_is_shared(pages, nr)))
+		nr = drop_shared(pages, nr);
 	spin_lock(&pool_lock);
 	keep = min(nr, SVC_RDMA_POOL_PAGES - pool_nr);
 	memcpy(&pool[pool_nr], pages, keep * sizeof(*pages));

@@ -497,6 +497,21 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	return send_chunks(rqstp, call, send);
 }
 
+/*
+ * Where nfsd has spliced a READ and then finds no room for its result, or fails half way,
+ * it forgets the pages: they stay where the next Reply, or Call, would be written to.
+ */
+static void drop_forgotten_pages(struct svc_rqst *rqstp)
+{
+	struct page **page = rqstp->rq_next_page;
+
+	while (page < rqstp->rq_page_end && *page &&
+	       unlikely(svc_rdma_page_is_shared(*page))) {
+		put_page(*page);
+		*page++ = NULL;
+	}
+}
+
 /**
  * svc_rdma_sendto - send a Reply
  * @rqstp: RPC; the Reply is in rq_res
@@ -512,6 +527,7 @@ int svc_rdma_sendto(struct svc_rqst *rqstp)
 
 	if (unlikely(!svc_rdma_enter(conn)))
 		return -ENOTCONN;
+	drop_forgotten_pages(rqstp);
 	rc = send_reply(conn, rqstp);
 	if (unlikely(rc) && rc != -ENOTCONN)
 		rpcrdma_ep_fail_reason(conn->ep, rc, "a reply could not be sent");

@@ -10,6 +10,7 @@
 
 #include <linux/llist.h>
 #include <linux/mm.h>
+#include <linux/page_ref.h>
 #include <linux/percpu_counter.h>
 #include <linux/rwsem.h>
 #include <linux/sunrpc/svc.h>
@@ -356,6 +357,19 @@ int svc_rdma_sysctl_init(void);
 void svc_rdma_sysctl_exit(void);
 
 /* pages.c */
+/**
+ * svc_rdma_page_is_shared - does anybody else refer to a page?
+ * @page: page of an nfsd thread, or one that was
+ *
+ * Context: any.
+ *
+ * Return: true if so: nobody may write to it.
+ */
+static inline bool svc_rdma_page_is_shared(struct page *page)
+{
+	return page_ref_count(page) != 1;
+}
+
 unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr);
 void svc_rdma_pages_put(struct page **pages, unsigned int nr);
 bool svc_rdma_pages_all(struct page **pages, unsigned int nr);
