@@ -3,6 +3,7 @@
  * The resources of a connection: how they are set up, and the one teardown.
  */
 
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "rpcrdma/alloc.h"
@@ -219,6 +220,12 @@ static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
 static void rpcrdma_ep_teardown(struct work_struct *work)
 {
 	struct rpcrdma_ep *ep = container_of(work, struct rpcrdma_ep, teardown);
+	/*
+	 * Drivers allocate while they destroy. Whoever waits for us may do so on behalf of
+	 * reclaim, as sunrpc does when it closes a connection: that must not wait for pages
+	 * or inodes which only the next connection can free.
+	 */
+	unsigned int noio = memalloc_noio_save();
 
 	/* Whoever connects or accepts has been woken and leaves soon */
 	mutex_lock(&ep->setup_lock);
@@ -256,6 +263,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	complete_all(&ep->gone);
 	ep->ops->dead(ep);
 	rpcrdma_ep_put(ep);
+	memalloc_noio_restore(noio);
 }
 
 /**
