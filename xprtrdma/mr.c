@@ -106,19 +106,23 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 	struct rpcrdma_mr_pool *pool =
 		container_of(work, struct rpcrdma_mr_pool, grow.work);
 	struct rpcrdma_xprt *rx = container_of(pool, struct rpcrdma_xprt, pool);
+	bool waits = test_bit(XPRT_WRITE_SPACE, &rx->xprt.state);
 	struct rpcrdma_ep *ep = READ_ONCE(pool->ep);
 	unsigned int pflags, noio;
 
 	/* ep is valid: the release waits for us before it goes away */
-	if (!ep || !rpcrdma_ep_live(ep) || pool->count >= pool->limit)
+	if (!ep || !rpcrdma_ep_live(ep))
 		return;
 	/* The page that waits for this memory may be ours to write */
 	noio = memalloc_noio_save();
 	pflags = xprt_rdma_use_reserves(rx);
-	if (rpcrdma_mrs_add(rx, ep, MRS_GROW))
-		xprt_write_space(&rx->xprt);
-	else
+	if (!rpcrdma_mrs_add(rx, ep, MRS_GROW) && waits)
 		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
+	/*
+	 * After a failure too: whoever waits may have been killed, and nobody else would
+	 * take back its demand that nothing be sent.
+	 */
+	xprt_write_space(&rx->xprt);
 	current_restore_flags(pflags, PF_MEMALLOC);
 	memalloc_noio_restore(noio);
 }
