@@ -16,11 +16,12 @@
 
 /*
  * The callback service builds the Reply in one page, whatever size it is
- * told. In a Receive's context: not to wait for writeback over this transport.
+ * told. In a Receive's context: not to wait for writeback over this transport, nor
+ * for memory that the Replies behind this callback would free.
  */
 static struct rpcrdma_req *rpcrdma_bc_req_create(struct rpcrdma_xprt *rx)
 {
-	gfp_t gfp = GFP_NOFS | __GFP_NOWARN;
+	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN;
 	struct rpcrdma_req *req;
 
 	req = rpcrdma_req_create(rx, gfp);
