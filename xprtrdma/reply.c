@@ -158,8 +158,12 @@ static bool rpcrdma_takes_status(const struct rpc_task *task)
 /*
  * An RPC that sleeps takes its status from tk_status. One that does not sleep
  * yet would see that no Reply is here and send the Call again, and again.
+ *
+ * When the connection goes down it is left alone: its tasks may all wait for that, and
+ * that for us. The Call goes on the next one, for the same answer.
  */
-static void rpcrdma_fail_rqst(struct rpc_rqst *rqst, int err)
+static void rpcrdma_fail_rqst(struct rpcrdma_ep *ep, struct rpc_rqst *rqst,
+			      int err)
 {
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 	struct rpc_task *task = rqst->rq_task;
@@ -167,18 +171,22 @@ static void rpcrdma_fail_rqst(struct rpc_rqst *rqst, int err)
 
 	spin_lock(&xprt->queue_lock);
 	while (!rpcrdma_takes_status(task) && tries--) {
+		if (!rpcrdma_ep_live(ep))
+			goto out_unpin;
 		spin_unlock(&xprt->queue_lock);
 		usleep_range(1000, 2000);
 		spin_lock(&xprt->queue_lock);
 	}
 	task->tk_status = err;
 	xprt_complete_rqst(task, 0);
+out_unpin:
 	xprt_unpin_rqst(rqst);
 	spin_unlock(&xprt->queue_lock);
 }
 
 /* @req has no MRs left; the RPC layer has it pinned until here */
-static void rpcrdma_complete(struct rpcrdma_req *req, struct rpcrdma_recv *recv)
+static void rpcrdma_complete(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
+			     struct rpcrdma_recv *recv)
 {
 	struct rpc_rqst *rqst = &req->rqst;
 	struct rpc_xprt *xprt = &req->rx->xprt;
@@ -195,7 +203,7 @@ static void rpcrdma_complete(struct rpcrdma_req *req, struct rpcrdma_recv *recv)
 	rpcrdma_recv_put(recv);
 	if (unlikely(len <= 0)) {
 		req->rx->stats.bad_reply_count++;
-		rpcrdma_fail_rqst(rqst, -EIO);
+		rpcrdma_fail_rqst(ep, rqst, -EIO);
 		return;
 	}
 	spin_lock(&xprt->queue_lock);
@@ -214,7 +222,7 @@ static void rpcrdma_inv_done(struct rpcrdma_chain *chain,
 
 	req->recv = NULL;
 	rpcrdma_mrs_put(req->rx, &req->mrs);
-	rpcrdma_complete(req, recv);
+	rpcrdma_complete(chain->ep, req, recv);
 }
 
 static void rpcrdma_unpin(struct rpc_rqst *rqst)
@@ -250,7 +258,7 @@ static void rpcrdma_reply_matched(struct rpcrdma_ep *ep,
 		goto out_drop;
 	}
 	if (likely(list_empty(&req->mrs))) {
-		rpcrdma_complete(req, recv);
+		rpcrdma_complete(ep, req, recv);
 		return;
 	}
 	req->recv = recv;
