@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Scripted peers against our server: each script in peer/server is a check of
-# its name. Meanwhile a mount of this guest does verified I/O, and must not
+# its name. (Those in peer/kernel-warns have guests of their own: the kernel warns of what
+# it does itself.) Meanwhile a mount of this guest does verified I/O, and must not
 # notice anything.
 
-PEER_CASES=/test/peer/server
+PEER_CASES=${PEER_CASES:-/test/peer/server}
 
 # Contents as "peer" computes them: pattern(LENGTH, SEED)
 peer_files() {
