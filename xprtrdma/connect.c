@@ -224,8 +224,9 @@ static void rpcrdma_connect_worker(struct work_struct *work)
 		rpcrdma_connected(rx);
 		rc = -EAGAIN;
 	}
-	xprt_unlock_connect(xprt, rx);
+	/* Not after the lock: who has sent its Call by then would send it once more */
 	xprt_wake_pending_tasks(xprt, rc);
+	xprt_unlock_connect(xprt, rx);
 	current_restore_flags(pflags, PF_MEMALLOC);
 	memalloc_nofs_restore(nofs);
 }
