@@ -15,6 +15,9 @@ static void rpcrdma_fence_done(struct rpcrdma_chain *chain,
 		container_of(chain, struct rpcrdma_req, inv_chain);
 	struct rpcrdma_xprt *rx = req->rx;
 
+	/* Else the drain gives them back: rpcrdma_mrs_release() */
+	if (unlikely(status != IB_WC_SUCCESS))
+		return;
 	rpcrdma_mrs_put(rx, &req->mrs);
 	/* The request is no longer ours */
 	wake_up_all(&rx->fence_wait);

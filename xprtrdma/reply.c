@@ -212,7 +212,19 @@ static void rpcrdma_complete(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 	spin_unlock(&xprt->queue_lock);
 }
 
-/* A failed one too: the queue pair is down then, and no peer reaches us */
+static void rpcrdma_unpin(struct rpc_rqst *rqst)
+{
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	spin_lock(&xprt->queue_lock);
+	xprt_unpin_rqst(rqst);
+	spin_unlock(&xprt->queue_lock);
+}
+
+/*
+ * If it failed the connection goes down, and nobody has said yet that the peer reaches
+ * the MRs no more: the drain will. The RPC goes on pending until the next connection.
+ */
 static void rpcrdma_inv_done(struct rpcrdma_chain *chain,
 			     enum ib_wc_status status)
 {
@@ -221,17 +233,13 @@ static void rpcrdma_inv_done(struct rpcrdma_chain *chain,
 	struct rpcrdma_recv *recv = req->recv;
 
 	req->recv = NULL;
+	if (unlikely(status != IB_WC_SUCCESS)) {
+		rpcrdma_recv_put(recv);
+		rpcrdma_unpin(&req->rqst);
+		return;
+	}
 	rpcrdma_mrs_put(req->rx, &req->mrs);
 	rpcrdma_complete(chain->ep, req, recv);
-}
-
-static void rpcrdma_unpin(struct rpc_rqst *rqst)
-{
-	struct rpc_xprt *xprt = rqst->rq_xprt;
-
-	spin_lock(&xprt->queue_lock);
-	xprt_unpin_rqst(rqst);
-	spin_unlock(&xprt->queue_lock);
 }
 
 /*
