@@ -303,6 +303,41 @@ static void plan_layout_gss(struct kunit *test)
 	}
 }
 
+/* A credential without content: its verifier may end as early as the service would */
+static void plan_layout_gss_short(struct kunit *test)
+{
+	u32 frame[13 + GSS_CALL_WORDS] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 48, 1, 8, 0, 0,
+		0, 0, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u8 *buf;
+
+	memcpy(frame + 13, gss_whole_call, sizeof(gss_whole_call));
+	frame[13 + CRED_LEN] = 0;
+	/* Of the verifier */
+	frame[13 + GSS_PROC] = 8;
+	buf = frame_octets(test, frame, sizeof(frame));
+	KUNIT_ASSERT_EQ(test,
+			rpcrdma_decode(&hdr, buf, 25 * sizeof(u32),
+				       &frame_limits),
+			RPCRDMA_ACCEPT);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_layout(&hdr, 4096),
+			RPCRDMA_LAYOUT_CHUNK);
+
+	/* One that ends before it */
+	frame[5] = 44;
+	frame[13 + GSS_PROC] = 4;
+	buf = frame_octets(test, frame, sizeof(frame));
+	KUNIT_ASSERT_EQ(test,
+			rpcrdma_decode(&hdr, buf, 24 * sizeof(u32),
+				       &frame_limits),
+			RPCRDMA_ACCEPT);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_layout(&hdr, 4096),
+			RPCRDMA_LAYOUT_PAGES);
+}
+
 static struct kunit_case layout_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_tile, tile_gen_params),
 	KUNIT_CASE(plan_tile_longest),
@@ -311,6 +346,7 @@ static struct kunit_case layout_test_cases[] = {
 	KUNIT_CASE(plan_layout_inline),
 	KUNIT_CASE(plan_gss_context),
 	KUNIT_CASE(plan_layout_gss),
+	KUNIT_CASE(plan_layout_gss_short),
 	{}
 };
 

@@ -307,6 +307,20 @@ static void expect_plain(struct kunit *test, const struct rpcrdma_form *form)
 	KUNIT_EXPECT_EQ(test, memcmp(in_steps, at_once, sizeof(at_once)), 0);
 }
 
+/* The end of a list alone finds no room, and nothing comes after it */
+static void wire_encode_no_list_end(struct kunit *test)
+{
+	struct rpcrdma_enc enc;
+	u8 buf[RPCRDMA_WORD];
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	rpcrdma_enc_list_end(&enc);
+	KUNIT_EXPECT_FALSE(test, enc.overflow);
+	rpcrdma_enc_list_end(&enc);
+	KUNIT_EXPECT_TRUE(test, enc.overflow);
+	KUNIT_EXPECT_EQ(test, enc.len, sizeof(buf));
+}
+
 static void wire_encode_plain(struct kunit *test)
 {
 	const struct rpcrdma_form v1 = { .vers = RPCRDMA_V1 };
@@ -511,6 +525,7 @@ static struct kunit_case wire_enc_cases[] = {
 	KUNIT_CASE(wire_encode_option_overflow),
 	KUNIT_CASE(wire_form_of_reply),
 	KUNIT_CASE(wire_encode_overflow),
+	KUNIT_CASE(wire_encode_no_list_end),
 	KUNIT_CASE(wire_encode_plain),
 	KUNIT_CASE(wire_encode_one),
 	KUNIT_CASE(wire_encode_decoded),
