@@ -44,14 +44,19 @@ callback_qps_gone() { [ -z "$(live_qps | grep -xFf /run/callback.qps)" ]; }
 # on the next connection or takes the delegation away in the end is its affair:
 # either way the local open goes on, and the client with it.
 callback_lost() {
-	local t0=$SECONDS
+	local t0=$SECONDS gone=yes
 	on_server "live_qps | grep -vxFf /run/stale.qps >/run/callback.qps" >/dev/null
 	wire_down
 	on_server "timeout 90 bash -c 'echo changed >$EXPORT/deleg' & echo \$! >/run/opener" >/dev/null
 	# The client may see it too, when it renews its lease: then it connects, of which
 	# the server hears, and has another queue pair that is ready for half a minute
-	on_server "wait_for 60 callback_qps_gone" >/dev/null
+	on_server "wait_for 60 callback_qps_gone" >/dev/null || gone=no
 	wire_up
+	if [ $gone = no ]; then
+		echo "queue pairs then: $(on_server "paste -sd ' ' /run/callback.qps"); now:"
+		on_server "rdma resource show qp"
+		return 1
+	fi
 	ls -l $MNT/deleg
 	ON_SERVER_LIMIT=120 on_server "wait_for 100 job_ended \$(cat /run/opener)" >/dev/null
 	echo "the open for writing took $((SECONDS - t0)) s"
