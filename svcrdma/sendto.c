@@ -525,9 +525,10 @@ int svc_rdma_sendto(struct svc_rqst *rqstp)
 	struct svc_rdma_conn *conn = svc_rdma_conn(rqstp->rq_xprt);
 	int rc;
 
+	/* The thread goes on, whatever becomes of the connection */
+	drop_forgotten_pages(rqstp);
 	if (unlikely(!svc_rdma_enter(conn)))
 		return -ENOTCONN;
-	drop_forgotten_pages(rqstp);
 	rc = send_reply(conn, rqstp);
 	if (unlikely(rc) && rc != -ENOTCONN)
 		rpcrdma_ep_fail_reason(conn->ep, rc, "a reply could not be sent");
