@@ -182,7 +182,11 @@ static void rpcrdma_bc_fill(struct rpcrdma_req *req,
 	rqst->rq_xid = cpu_to_be32(hdr->xid); /* byteswap: xid */
 	rqst->rq_reply_bytes_recvd = 0;
 	rqst->rq_bytes_sent = 0;
-	rqst->rq_cong = 0;
+	/*
+	 * A Reply takes no credit, and goes before the Calls that wait for one: the server
+	 * may answer none before it has this. Not counted in xprt->cong.
+	 */
+	rqst->rq_cong = 1;
 }
 
 static void rpcrdma_bc_send_done(struct rpcrdma_chain *chain,

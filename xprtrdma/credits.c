@@ -75,7 +75,8 @@ void rpcrdma_credits_reset(struct rpcrdma_xprt *rx)
 	spin_lock(&xprt->transport_lock);
 	spin_lock(&rx->req_lock);
 	list_for_each_entry(req, &rx->all, all) {
-		if (!req->rqst.rq_cong)
+		/* The Reply to a callback has none */
+		if (!req->rqst.rq_cong || bc_prealloc(&req->rqst))
 			continue;
 		req->rqst.rq_cong = 0;
 		xprt->cong -= RPC_CWNDSCALE;

@@ -273,6 +273,9 @@ void xprt_rdma_release_request(struct rpc_task *task)
 {
 	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
 
+	/* The Reply to a callback has none */
+	if (unlikely(bc_prealloc(&req->rqst)))
+		return;
 	/* Its late Reply undoes this under the transport_lock, too */
 	if (unlikely(rpcrdma_req_on_wire(req)) &&
 	    atomic_cmpxchg(&req->wire, RPCRDMA_WIRE_ON,

@@ -92,15 +92,33 @@ static void answer(struct call *call)
 	call_free(call);
 }
 
-/* Held ones, those that were gathered or all of them */
-static void let_go(bool all)
+/* Whether a Reply that is held may go now */
+typedef bool (*may_go)(const struct call *call);
+
+static bool any(const struct call *call)
+{
+	return true;
+}
+
+static bool was_gathered(const struct call *call)
+{
+	return call->dev.gather && !call->dev.hold;
+}
+
+static bool was_asked(const struct call *call)
+{
+	return call->asked && !call->dev.hold;
+}
+
+/* Oldest first */
+static void let_go(may_go may)
 {
 	struct call *call, *oldest;
 
 	do {
 		oldest = NULL;
 		for (call = calls; call; call = call->next)
-			if (call->state == CALL_HELD && (all || !call->dev.hold))
+			if (call->state == CALL_HELD && may(call))
 				oldest = call;
 		if (oldest) {
 			report.late++;
@@ -129,7 +147,17 @@ static void check_gathered(void)
 	unsigned int n = gathered(&want);
 
 	if (n && (n >= want || now_ms() - last_call > GATHER_MS))
-		let_go(false);
+		let_go(was_gathered);
+}
+
+/* A Reply that waits does so for a signal, for others, or for the client */
+static bool wait_with(struct call *call)
+{
+	if (call->dev.ask)
+		reply_ask(call);
+	if (call->dev.hold)
+		say("held: %s, XID 0x%08x", proc_name(call->proc), call->hdr.xid);
+	return call->dev.hold || call->dev.gather || call->dev.ask;
 }
 
 static void nfsd_answers(void)
@@ -148,11 +176,8 @@ static void nfsd_answers(void)
 		memcpy(call->reply, msg, len);
 		call->reply_len = len;
 		call->state = CALL_HELD;
-		if (!call->conn || (!call->dev.hold && !call->dev.gather))
+		if (!call->conn || !wait_with(call))
 			answer(call);
-		else if (call->dev.hold)
-			say("held: %s, XID 0x%08x", proc_name(call->proc),
-			    call->hdr.xid);
 	}
 }
 
@@ -200,7 +225,7 @@ static void take_signal(void)
 	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGUSR1) {
-		let_go(true);
+		let_go(any);
 		return;
 	}
 	write_report();
@@ -233,6 +258,7 @@ static void loop_once(void)
 	if (fds[1].revents)
 		nfsd_answers();
 	check_gathered();
+	let_go(was_asked);
 	if (fds[2].revents)
 		take_signal();
 	bury();

@@ -148,6 +148,7 @@ struct deviation {
 	enum inval	inval;
 	enum reverse	reverse;	/* before the Reply */
 	uint32_t	reverse_count;
+	bool		ask;		/* hold until that is answered */
 	enum trespass	trespass;	/* before the Reply */
 	enum moment	kill;
 	bool		disconnect;
@@ -202,6 +203,7 @@ struct call {
 	enum call_state state;
 	enum proc proc;
 	struct deviation dev;
+	bool asked;		/* the client answered our own Call */
 	struct rpcrdma_hdr hdr;	/* borrows @raw */
 	uint8_t raw[MAX_HEADER];
 	uint8_t *msg;
@@ -268,5 +270,8 @@ unsigned int calls_count(enum call_state state);
 
 /* proxy_reply.c: Replies on their way to the client */
 void reply_send(struct call *call);
+void reply_ask(struct call *call);
+/* Return: the Call whose Reply waits for an answer to a Call with that XID */
+struct call *reply_asked(uint32_t xid);
 
 #endif /* PROXY_H */

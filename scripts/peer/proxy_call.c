@@ -248,6 +248,9 @@ void call_received(struct conn *conn, const struct vb_event *ev)
 	if (rpcrdma_hdr_direction(&call->hdr) == RPCRDMA_DIR_REPLY) {
 		report.reverse_answers++;
 		report.reverse_options += call->hdr.option;
+		before = reply_asked(call->hdr.xid);
+		if (before)
+			before->asked = true;
 		call_free(call);
 		return;
 	}

@@ -493,7 +493,8 @@ static void send_first(struct reply *r)
 	struct call *call = r->call;
 	const struct deviation *dev = &call->dev;
 
-	send_reverses(call);
+	if (!dev->ask)
+		send_reverses(call);
 	if (dev->done)
 		send_done(call);
 	if (dev->error_other)
@@ -564,4 +565,24 @@ void reply_send(struct call *call)
 		conn_kill(conn, "after a Reply");
 	if (call->dev.disconnect && !conn->dead)
 		vb_disconnect(conn->vb);
+}
+
+/**
+ * reply_ask - call the client back, before its own Call is answered
+ * @call: with nfsd's Reply, which waits
+ */
+void reply_ask(struct call *call)
+{
+	send_reverses(call);
+}
+
+struct call *reply_asked(uint32_t xid)
+{
+	struct call *call;
+
+	for (call = calls; call; call = call->next)
+		if (call->state == CALL_HELD && call->dev.ask &&
+		    OTHER_XID(call->hdr.xid) == xid)
+			break;
+	return call;
 }

@@ -148,6 +148,13 @@ APPLY(reverse)
 	dev->reverse_count = value ? value : 1;
 }
 
+APPLY(ask)
+{
+	dev->reverse = rule->word;
+	dev->reverse_count = 1;
+	dev->ask = true;
+}
+
 /* "random N": one of N Calls, at any moment */
 APPLY(kill)
 {
@@ -176,6 +183,7 @@ static const struct action actions[] = {
 	{ "other-error", error_words, do_other_error },
 	{ "invalidate", inval_words, do_invalidate },
 	{ "reverse", reverse_words, do_reverse },
+	{ "ask", reverse_words, do_ask },
 	{ "trespass", trespass_words, do_trespass },
 	{ "kill", moment_words, do_kill },
 	{ "disconnect", NULL, do_disconnect },
