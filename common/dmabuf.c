@@ -105,7 +105,15 @@ void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf)
 
 	if (!ep)
 		return;
-	ib_dma_unmap_single(ep->device, buf->addr, buf->size, buf->dir);
+	/*
+	 * Whoever looks at what was received has synchronized that, and may still be at work
+	 * in it: RPCSEC_GSS deciphers it in place, and nfsd goes on with a Call whose
+	 * connection is lost. What the device wrote must not come back over that, neither
+	 * from a bounce buffer nor by dropping lines of a cache.
+	 */
+	if (!ib_uses_virt_dma(ep->device))
+		dma_unmap_single_attrs(ep->device->dma_device, buf->addr, buf->size,
+				       buf->dir, DMA_ATTR_SKIP_CPU_SYNC);
 	buf->ep = NULL;
 	atomic_inc(&ep->unmaps);
 }
