@@ -43,8 +43,10 @@ static int rpcrdma_device_add(struct ib_device *device)
 	struct rpcrdma_device *rdev;
 
 	rdev = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*rdev), GFP_KERNEL));
-	if (!rdev)
+	if (!rdev) {
+		pr_warn("device %s is not used: out of memory\n", device->name);
 		return -ENOMEM;
+	}
 	rdev->device = device;
 	INIT_LIST_HEAD(&rdev->eps);
 	init_completion(&rdev->idle);
@@ -154,6 +156,23 @@ static bool rpcrdma_ep_exposes_memory(const struct rpcrdma_ep *ep)
 	       rdma_protocol_iwarp(ep->device, ep->id->port_num);
 }
 
+/*
+ * The device's own, which is @pd if it has none. Nothing is allocated under the lock: that
+ * may wait for a mount of ours, and its connection for the lock.
+ */
+static struct ib_pd *rpcrdma_pd_share(struct rpcrdma_ep *ep, struct ib_pd *pd)
+{
+	struct rpcrdma_device *rdev = ep->rdev;
+
+	mutex_lock(&rpcrdma_devices_lock);
+	if (!rdev->pd)
+		rdev->pd = pd;
+	ep->pd = rdev->pd;
+	rdev->pd_users += !!ep->pd;
+	mutex_unlock(&rpcrdma_devices_lock);
+	return ep->pd;
+}
+
 /**
  * rpcrdma_device_pd_get - a protection domain for an endpoint
  * @ep: attached endpoint; its CM id is bound to a port
@@ -168,30 +187,18 @@ static bool rpcrdma_ep_exposes_memory(const struct rpcrdma_ep *ep)
  */
 int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_device *rdev = ep->rdev;
 	struct ib_pd *pd;
 
-	if (rpcrdma_ep_exposes_memory(ep)) {
-		pd = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
-				   ib_alloc_pd(ep->device, 0));
-		if (IS_ERR(pd))
-			return PTR_ERR(pd);
-		ep->pd = pd;
+	if (!rpcrdma_ep_exposes_memory(ep) && rpcrdma_pd_share(ep, NULL))
 		return 0;
-	}
-
-	mutex_lock(&rpcrdma_devices_lock);
-	pd = rdev->pd;
-	if (!pd)
-		pd = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
-				   ib_alloc_pd(ep->device, 0));
-	if (!IS_ERR(pd)) {
-		rdev->pd = pd;
-		rdev->pd_users++;
+	pd = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM), ib_alloc_pd(ep->device, 0));
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	if (rpcrdma_ep_exposes_memory(ep))
 		ep->pd = pd;
-	}
-	mutex_unlock(&rpcrdma_devices_lock);
-	return PTR_ERR_OR_ZERO(pd);
+	else if (rpcrdma_pd_share(ep, pd) != pd)
+		ib_dealloc_pd(pd);
+	return 0;
 }
 
 /**
@@ -203,20 +210,19 @@ int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
 void rpcrdma_device_pd_put(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_device *rdev = ep->rdev;
+	bool last = true;
 
 	if (!ep->pd)
 		return;
-	if (rpcrdma_ep_exposes_memory(ep)) {
+	if (!rpcrdma_ep_exposes_memory(ep)) {
+		mutex_lock(&rpcrdma_devices_lock);
+		last = !--rdev->pd_users;
+		if (last)
+			rdev->pd = NULL;
+		mutex_unlock(&rpcrdma_devices_lock);
+	}
+	if (last)
 		ib_dealloc_pd(ep->pd);
-		ep->pd = NULL;
-		return;
-	}
-	mutex_lock(&rpcrdma_devices_lock);
-	if (!--rdev->pd_users) {
-		ib_dealloc_pd(rdev->pd);
-		rdev->pd = NULL;
-	}
-	mutex_unlock(&rpcrdma_devices_lock);
 	ep->pd = NULL;
 }
 
