@@ -4,6 +4,7 @@
  */
 
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
 
@@ -61,10 +62,13 @@ static int connect_request(struct svc_rdma_listener *listener,
 			   const struct rdma_cm_event *event)
 {
 	struct svc_rdma_conn *conn = NULL;
+	/* The CM's own work waits meanwhile, also for a mount that has to reconnect */
+	unsigned int noio = memalloc_noio_save();
 
 	if (READ_ONCE(listener->nr_pending) < SVC_RDMA_MAX_PENDING)
 		conn = svc_rdma_conn_create(&listener->xprt, &svc_rdma_class,
 					    id, event);
+	memalloc_noio_restore(noio);
 	if (!conn) {
 		atomic_inc(&listener->status.refused);
 		return -ENOMEM;
@@ -253,6 +257,17 @@ static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 	return &conn->xprt;
 }
 
+/* Nobody will accept them; the listener has no id any more that could bring others */
+static void listener_abandon(struct svc_rdma_listener *listener)
+{
+	struct svc_rdma_conn *conn, *next;
+	LIST_HEAD(pending);
+
+	list_splice_init(&listener->pending, &pending);
+	list_for_each_entry_safe(conn, next, &pending, pending)
+		svc_rdma_conn_abandon(conn);
+}
+
 /*
  * Once @closed is seen nobody schedules the work, and after it is cancelled
  * nobody sets @id. After rdma_destroy_id() no event comes any more.
@@ -260,9 +275,7 @@ static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 static void listener_detach(struct svc_xprt *xprt)
 {
 	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
-	struct svc_rdma_conn *conn, *next;
 	struct rdma_cm_id *id;
-	LIST_HEAD(pending);
 
 	spin_lock(&listener->lock);
 	listener->closed = true;
@@ -276,10 +289,7 @@ static void listener_detach(struct svc_xprt *xprt)
 	if (id)
 		rdma_destroy_id(id);
 	rpcrdma_status_del_listener(&listener->status);
-
-	list_splice_init(&listener->pending, &pending);
-	list_for_each_entry_safe(conn, next, &pending, pending)
-		svc_rdma_conn_abandon(conn);
+	listener_abandon(listener);
 }
 
 static void listener_free(struct svc_xprt *xprt)
@@ -338,6 +348,8 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 				    sizeof(listener->status.name), sap);
 		pr_warn("cannot listen on %s: error %ld\n",
 			listener->status.name, PTR_ERR(id));
+		/* Where one device of several fails, others have listened before */
+		listener_abandon(listener);
 		/* The put drops a module reference, and so does the caller */
 		__module_get(THIS_MODULE);
 		svc_xprt_put(&listener->xprt);
