@@ -226,6 +226,10 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	 * or inodes which only the next connection can free.
 	 */
 	unsigned int noio = memalloc_noio_save();
+	unsigned int pflags = current->flags;
+
+	if (ep->ops->swaps && ep->ops->swaps(ep))
+		current->flags |= PF_MEMALLOC;
 
 	/* Whoever connects or accepts has been woken and leaves soon */
 	mutex_lock(&ep->setup_lock);
@@ -263,6 +267,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	complete_all(&ep->gone);
 	ep->ops->dead(ep);
 	rpcrdma_ep_put(ep);
+	current_restore_flags(pflags, PF_MEMALLOC);
 	memalloc_noio_restore(noio);
 }
 

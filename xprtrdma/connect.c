@@ -74,12 +74,18 @@ static void rpcrdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 		   rx->nego.v1_known ? "yes" : "no");
 }
 
+static bool rpcrdma_client_swaps(struct rpcrdma_ep *ep)
+{
+	return xprt_rdma_swaps(ep->owner);
+}
+
 static const struct rpcrdma_ep_ops rpcrdma_client_ops = {
 	.side		= "client",
 	.setup		= rpcrdma_client_setup,
 	.received	= rpcrdma_received,
 	.closing	= rpcrdma_client_closing,
 	.release	= rpcrdma_client_release,
+	.swaps		= rpcrdma_client_swaps,
 	.dead		= rpcrdma_client_dead,
 	.show		= rpcrdma_client_show,
 };

@@ -300,6 +300,19 @@ static inline struct rpcrdma_xprt *to_rpcrdma_xprt(struct rpc_xprt *xprt)
 }
 
 /**
+ * xprt_rdma_swaps - is there a swap file on one of its mounts?
+ * @rx: transport
+ *
+ * Context: any.
+ *
+ * Return: true if so.
+ */
+static inline bool xprt_rdma_swaps(struct rpcrdma_xprt *rx)
+{
+	return atomic_read(&rx->xprt.swapper);
+}
+
+/**
  * xprt_rdma_use_reserves - allocate from the kernel's reserves, if pages wait for it
  * @rx: transport; with a swap file on one of its mounts
  *
@@ -311,7 +324,7 @@ static inline unsigned int xprt_rdma_use_reserves(struct rpcrdma_xprt *rx)
 {
 	unsigned int flags = current->flags;
 
-	if (atomic_read(&rx->xprt.swapper))
+	if (xprt_rdma_swaps(rx))
 		current->flags |= PF_MEMALLOC;
 	return flags;
 }

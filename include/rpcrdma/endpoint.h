@@ -84,6 +84,8 @@ enum rpcrdma_ep_state {
  *	completion will come, @received is not running and will not be called
  *	again. A Responder's QP still exists. Release MRs, unmap what is mapped,
  *	put Receives still held elsewhere out of use. Process context, may sleep.
+ * @swaps: (optional) memory is swapped out by way of this connection, or of the next one:
+ *	the teardown may use the kernel's reserves. Process context.
  * @dead: all is released; the last call for this endpoint. The side usually
  *	drops its reference here.
  * @show: (optional) append " key=value" pairs to the line in
@@ -96,6 +98,7 @@ struct rpcrdma_ep_ops {
 	void (*queued)(struct rpcrdma_ep *ep);
 	void (*closing)(struct rpcrdma_ep *ep);
 	void (*release)(struct rpcrdma_ep *ep);
+	bool (*swaps)(struct rpcrdma_ep *ep);
 	void (*dead)(struct rpcrdma_ep *ep);
 	void (*show)(struct rpcrdma_ep *ep, struct seq_file *seq);
 };
