@@ -245,6 +245,7 @@ static bool has_handle(const struct rpcrdma_hdr *hdr, u32 handle)
  * @hdr: accepted header of a Call
  * @announced: both sides announced remote invalidation in their private data,
  *	which binds version one (RFC 8797, section 4.1)
+ * @able: our own device can send such a message
  *
  * Version one leaves the choice to the Responder: the longest segment, and of
  * equals the first. Version two leaves it to the Requester, and only the
@@ -254,10 +255,11 @@ static bool has_handle(const struct rpcrdma_hdr *hdr, u32 handle)
  * Context: Any context.
  * Return: a handle, or 0 when there is none to invalidate.
  */
-u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced)
+u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced,
+			   bool able)
 {
 	if (hdr->vers == RPCRDMA_V1)
 		return announced ? longest_handle(hdr) : 0;
 	/* Without the option it is zero, and nobody's */
-	return has_handle(hdr, hdr->inv_handle) ? hdr->inv_handle : 0;
+	return able && has_handle(hdr, hdr->inv_handle) ? hdr->inv_handle : 0;
 }

@@ -145,7 +145,7 @@ static void plan_inv_handle(struct kunit *test)
 				rpcrdma_decode(&hdr, buf, sizeof(frame),
 					       &frame_limits), RPCRDMA_ACCEPT);
 
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_inv_handle(&hdr, true),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_inv_handle(&hdr, true, true),
 				    cases[i].want, "case %u", i);
 	}
 }
@@ -169,7 +169,7 @@ static void plan_inv_handle_few(struct kunit *test)
 	buf = frame_octets(test, two, sizeof(two));
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(two),
 					     &frame_limits), RPCRDMA_ACCEPT);
-	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true), 2U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true, true), 2U);
 
 	for (one[8] = 0; one[8] <= 5; one[8]++) {
 		buf = frame_octets(test, one, sizeof(one));
@@ -177,7 +177,7 @@ static void plan_inv_handle_few(struct kunit *test)
 						     &frame_limits),
 				RPCRDMA_ACCEPT);
 		/* Below four octets it is a pad */
-		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true),
+		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true, true),
 				one[8] < 4 ? 0U : 7U);
 	}
 }
@@ -190,7 +190,7 @@ static void plan_inv_handle_none(struct kunit *test)
 
 	rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits);
 
-	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true), 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true, true), 0U);
 }
 
 /* Each place a handle may stand in; every version and announcement */
@@ -234,7 +234,8 @@ static void plan_inv_handle_v2(struct kunit *test)
 
 		KUNIT_EXPECT_EQ_MSG(test,
 				    rpcrdma_hdr_inv_handle(&hdr,
-							   cases[i].announced),
+							   cases[i].announced,
+							   true),
 				    cases[i].want, "case %u", i);
 	}
 }
@@ -256,8 +257,11 @@ static void plan_inv_handle_v2_one(struct kunit *test)
 					       &frame_limits_v2),
 				RPCRDMA_ACCEPT);
 		/* Four is its length, not its handle */
-		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false),
+		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false, true),
 				frame[7] == 3 ? 3U : 0U);
+		/* The Requester cannot know what our device can do */
+		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false, false),
+				0U);
 	}
 }
 
@@ -274,14 +278,14 @@ static void plan_inv_handle_forbidden(struct kunit *test)
 
 	buf = frame_octets(test, frame, sizeof(frame));
 	rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits_v2);
-	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true), 1U);
-	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false), 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true, true), 1U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false, true), 0U);
 
 	frame[1] = RPCRDMA_V2;
 	buf = frame_octets(test, frame, sizeof(frame));
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame),
 					     &frame_limits_v2), RPCRDMA_ACCEPT);
-	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true), 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true, true), 0U);
 }
 
 static struct kunit_case plan_test_cases[] = {

@@ -346,7 +346,8 @@ static __always_inline int post_reply(struct svc_rdma_call *call,
 	u32 inv_handle = 0, vers = hdr->vers;
 
 	if (!hdr->plain)
-		inv_handle = rpcrdma_hdr_inv_handle(hdr, ep->prop.remote_inv);
+		inv_handle = rpcrdma_hdr_inv_handle(hdr, ep->prop.remote_inv,
+						    ep->local.remote_inv);
 	/* From its first Reply on the version is settled, and the client's next
 	 * Call may overtake what comes behind the post.
 	 */

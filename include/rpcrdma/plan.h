@@ -115,6 +115,7 @@ static inline bool rpcrdma_plan_is_plain(const struct rpcrdma_plain *plain,
 
 void rpcrdma_longer_segment(struct rpcrdma_segment *best,
 			    const struct rpcrdma_segment *seg);
-u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced);
+u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced,
+			   bool able);
 
 #endif /* RPCRDMA_PLAN_H */
