@@ -342,7 +342,8 @@ void rules_read(const char *file)
 		else if (!strcmp(word, "connection"))
 			parse_connection(&honest);
 		else if (strcmp(word, "load") && strcmp(word, "expect") &&
-			 strcmp(word, "mount") && strcmp(word, "version"))
+			 strcmp(word, "mount") && strcmp(word, "version") &&
+			 strcmp(word, "slots") && strcmp(word, "needs"))
 			bad("unknown word", word);
 	}
 	fclose(in);

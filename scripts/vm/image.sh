@@ -14,7 +14,7 @@
 # (scripts/vm/shell).
 GUEST_PROGRAMS=(
 	bash kmod ip rdma tc ss nft mount umount mountpoint dmesg flock setpriv unshare nsenter
-	dd timeout stat tail md5sum sha256sum stdbuf cmp mawk grep sed ps
+	dd timeout chrt stat tail md5sum sha256sum stdbuf cmp mawk grep sed ps
 	rpc.nfsd rpc.mountd rpc.statd exportfs rpcbind rpcinfo showmount nfsstat mount.nfs sm-notify
 	nfsdcltrack getfacl setfacl nfs4_getfacl nfs4_setfacl
 	dmsetup mke2fs

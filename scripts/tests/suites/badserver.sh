@@ -48,6 +48,7 @@ bad_files() {
 	iocheck write -l 128k -b 64k $EXPORT/file
 	iocheck write -l 4095 -b 64k $EXPORT/odd
 	mkdir -p $EXPORT/many $EXPORT/few
+	mkdir -p $EXPORT/dir.{1,2,3}
 	for i in {1..200}; do : >"$EXPORT/many/a-rather-long-name-for-a-file-$i"; done
 	: >$EXPORT/few/one
 }
@@ -152,6 +153,143 @@ bad_load_restart() {
 	on_server "proxy_start $BAD_CASE"
 	wait_for 100 job_ended $job
 	wait $job
+}
+
+# RPC of the procedure PROC waits in the queue QUEUE of the transport's
+bad_waits() { grep -qE " $1 .* q:xprt_$2\$" /sys/kernel/debug/sunrpc/rpc_clnt/*/tasks; }
+
+# Two READDIRs, whose answers are held, have most of the MRs that there may be, and a third
+# does not get all it needs. It is killed: what needs no MR goes on meanwhile.
+bad_load_starve() {
+	local i jobs=() killed before
+	before=$(connection_sum reg_mrs)
+	for i in 1 2; do
+		ls $MNT/dir.$i &
+		jobs+=($!)
+		on_server "wait_for 20 proxy_has held $i"
+	done
+	ls $MNT/dir.3 &
+	killed=$!
+	wait_for 20 bad_waits "READDIR(PLUS)?" sending
+	echo "$(($(connection_sum reg_mrs) - before)) MRs of $(connection_sum mrs)"
+	[ "$(connection_sum reg_mrs)" -ge $((before + $(connection_sum mrs) - 2)) ]
+	kill -9 $killed
+	wait_for 15 job_ended $killed
+	# Before the RPC timeout ends the connection, and with it all waiting
+	timeout -k 1 30 stat -f $MNT
+	on_server "proxy_release"
+	for i in "${jobs[@]}"; do wait "$i" || return 1; done
+}
+
+# The wire is down and the connection gone: who sends something begins to connect, who
+# sends something then waits for the send lock. Who calls puts the wire together again.
+bad_unconnected() { ! grep -q 'side=client state=live' /proc/net/rpcrdma/connections; }
+bad_unconnect() {
+	# ACCESS, which the next LOOKUP would ask for
+	fails stat $MNT/nobody
+	cut_by_sysfs
+	wait_for 20 bad_unconnected
+	wire_down
+}
+
+# What waits for the send lock is a process that runs as soon as it is woken, even before
+# that returns who wakes it, where there is one processor and the kernel can be preempted.
+# It sends its Call, and sleeps; nobody wakes it for the new connection then.
+bad_load_at_once() {
+	local first second
+	BAD_WAS=$(bad_preemption)
+	bad_unconnect
+	trap 'wire_up; bad_preempt $BAD_WAS' EXIT
+	bad_preempt full
+	stat -f $MNT &
+	first=$!
+	wait_for 20 bad_waits FSSTAT pending
+	chrt -f 1 stat $MNT/odd &
+	second=$!
+	wait_for 20 bad_waits LOOKUP sending
+	# Its Call would be the first, and there is one credit
+	kill -9 $first
+	wait_for 20 job_ended $first
+	wire_up
+	trap 'bad_preempt $BAD_WAS' EXIT
+	on_server "proxy_wait held"
+	on_server "proxy_release"
+	wait_job $second
+}
+# Debian's kernels can change it, others are of one kind
+BAD_PREEMPTION=/sys/kernel/debug/sched/preempt
+bad_preemption() {
+	if [ -e $BAD_PREEMPTION ]; then
+		sed 's/.*(\([a-z]*\)).*/\1/' $BAD_PREEMPTION
+	else
+		uname -v | grep -qw PREEMPT && echo full
+	fi
+}
+bad_preempt() { [ ! -e $BAD_PREEMPTION ] || echo "$1" >$BAD_PREEMPTION; }
+
+# A process that is frozen is woken for the new connection and does not run: its RPC is not
+# asleep when an error comes for it, and the connection goes down. Nobody waits for it to
+# sleep then: it is not ended, and sent again when the process goes on. Frozen it is where
+# it waits, as it would be for a suspend.
+BAD_FREEZER=/run/freezer
+BAD_PROBES=/sys/kernel/tracing/kprobe_events
+BAD_TRACE=/sys/kernel/tracing/instances/awake
+bad_load_awake() {
+	local tries
+	mkdir -p $BAD_FREEZER
+	mount -t cgroup -o freezer freezer $BAD_FREEZER
+	mkdir $BAD_FREEZER/frozen
+	echo 'p:awake/closing rpcrdma_client_closing' >>$BAD_PROBES
+	echo 'p:awake/complete xprt_complete_rqst octets=%si:s32' >>$BAD_PROBES
+	mkdir $BAD_TRACE
+	for tries in 1 2 3 4 5; do
+		bad_awake
+		bad_awake_judge || break
+		# The connection went down too late
+		on_server "proxy_rules $BAD_CASE"
+	done
+	rmdir $BAD_TRACE
+	echo '-:awake/closing' >>$BAD_PROBES
+	echo '-:awake/complete' >>$BAD_PROBES
+	rmdir $BAD_FREEZER/frozen
+	umount $BAD_FREEZER
+	[ "$(cat /run/awake)" = given-up ]
+}
+bad_freeze() {
+	echo "$1" >$BAD_FREEZER/frozen/freezer.state
+	wait_for 20 grep -qx "$1" $BAD_FREEZER/frozen/freezer.state
+}
+bad_awake() {
+	local frozen other
+	bad_unconnect
+	trap 'bad_freeze THAWED; wire_up' EXIT
+	# shellcheck disable=SC2016 # that of the shell that becomes stat
+	bash -c 'echo $$ >'$BAD_FREEZER'/frozen/cgroup.procs; exec stat '$MNT/odd &
+	frozen=$!
+	wait_for 20 bad_waits LOOKUP pending
+	bad_freeze FROZEN
+	# It gets the send lock, and sends for the other as well
+	stat -f $MNT &
+	other=$!
+	wait_for 20 bad_waits FSSTAT sending
+	echo >$BAD_TRACE/trace
+	echo 1 >$BAD_TRACE/events/awake/enable
+	wire_up
+	trap 'bad_freeze THAWED' EXIT
+	wait_job $other
+	echo 0 >$BAD_TRACE/events/awake/enable
+	trap - EXIT
+	bad_freeze THAWED
+	wait_job $frozen
+}
+# Only an RPC that ends in an error has no octets. Return: true when it ended before the
+# connection went down, so that there was nothing to give up
+bad_awake_judge() {
+	awk '
+	/ closing: / { down = 1 }
+	/ complete: .* octets=0$/ && !verdict { verdict = down ? "waited-for" : "too-early" }
+	END { print verdict ? verdict : down ? "given-up" : "still-up" }' $BAD_TRACE/trace | tee /run/awake
+	[ "$(cat /run/awake)" = too-early ]
 }
 
 # ---- a case ------------------------------------------------------------------
@@ -259,19 +397,22 @@ bad_verify() {
 }
 
 # Cases follow each other on one mount, but for those that are about its beginning
-bad_is_fresh() { grep -qE '^(mount|connection|version) ' "$BAD_RULES/$BAD_CASE.rules"; }
+bad_is_fresh() { grep -qE '^(mount|connection|version|slots) ' "$BAD_RULES/$BAD_CASE.rules"; }
 bad_umount() { ! mountpoint -q $MNT || umount_nfs; }
 
 # The version that the client asks for, if it can, and how long it waits for an
 # answer
 bad_mount() {
-	local version
+	local version slots
 	version=$(bad_lines "$BAD_CASE" version)
+	slots=$(bad_lines "$BAD_CASE" slots)
 	if [ -e /proc/sys/sunrpc/rdma_max_version ]; then
 		echo "${version:-1}" >/proc/sys/sunrpc/rdma_max_version
 		echo 2 >/proc/sys/sunrpc/rdma_version_timeout
 	fi
+	[ ! -e $SLOTS_ENTRIES ] || echo "${slots:-128}" >$SLOTS_ENTRIES
 	mount_nfs "$(bad_options "$BAD_CASE")"
+	[ ! -e $SLOTS_ENTRIES ] || echo 128 >$SLOTS_ENTRIES
 }
 
 bad_case() {
@@ -317,6 +458,11 @@ bad_begin_anew() {
 	on_server "proxy_start honest" >/dev/null
 }
 
+# What a case needs and this kernel does not have
+bad_lacks() {
+	[ "$(bad_lines "$BAD_CASE" needs)" = freezer ] && ! grep -q '^freezer' /proc/cgroups
+}
+
 suite_badserver() {
 	local file
 	on_server "bad_files" >/dev/null
@@ -324,6 +470,7 @@ suite_badserver() {
 	for file in "$BAD_RULES"/*.rules; do
 		BAD_CASE=$(basename "$file" .rules)
 		case " ${BADSERVER:-$BAD_CASE} " in *" $BAD_CASE "*) ;; *) continue ;; esac
+		! bad_lacks || { info "badserver $BAD_CASE: this kernel has no freezer"; continue; }
 		rm -f /run/bad.well
 		if [ "$(bad_lines "$BAD_CASE" 'expect mount')" = fails ]; then
 			check "badserver $BAD_CASE" bad_mount_fails
