@@ -30,7 +30,10 @@ suite_callback() {
 		check "callback channel up vers=$v" on_server "wait_for 20 callback_up"
 		exec 9<$MNT/deleg
 		check "delegation granted vers=$v" callback_granted
+		check "probes on callbacks vers=$v" reclaim_callback_probe
 		check "delegation recalled vers=$v" callback_recalled
+		check "a callback's slot does not wait for memory vers=$v" reclaim_callback_fails
+		reclaim_unprobe called returned
 		check "delegation returned vers=$v" callback_returned
 		exec 9<&-
 		check "content after the recall vers=$v" callback_content

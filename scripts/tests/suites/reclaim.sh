@@ -1,0 +1,110 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# How memory is asked for where reclaim may wait for us: probes in the guest say what is
+# in force there, whether memory is short or not. In a trace of their own: others count in
+# the first one from one suite to the next.
+
+RECLAIM_PROBES=/sys/kernel/tracing/kprobe_events
+RECLAIM_TRACE=/sys/kernel/tracing/instances/reclaim
+PF_WQ_WORKER=0x20 PF_MEMALLOC_NOIO=0x80000 PF_KTHREAD=0x200000
+
+# reclaim_probe PROBE…
+reclaim_probe() {
+	local probe
+	for probe; do echo "$probe" >>$RECLAIM_PROBES; done
+	mkdir $RECLAIM_TRACE
+}
+reclaim_begin() { echo 1 >$RECLAIM_TRACE/events/reclaim/enable; }
+# With the trace what was to be traced is forgotten
+reclaim_unprobe() {
+	local event
+	[ ! -e $RECLAIM_TRACE ] || rmdir $RECLAIM_TRACE
+	for event; do
+		! grep -q ":reclaim/$event " $RECLAIM_PROBES || echo "-:reclaim/$event" >>$RECLAIM_PROBES
+	done
+}
+
+# ---- teardown ------------------------------------------------------------------
+
+# Whenever a worker goes to sleep, the kernel looks at its task: the flags are 44 octets
+# behind its beginning on x86-64, and those of a worker tell that it is them.
+reclaim_teardown_probe() {
+	reclaim_probe 'p:reclaim/begin rpcrdma_ep_teardown' 'r:reclaim/end rpcrdma_ep_teardown' \
+		'p:reclaim/sleep wq_worker_sleeping flags=+44(%di):x32'
+	reclaim_begin
+}
+# The flags at each sleep within a teardown
+reclaim_sleeps() {
+	awk '
+	{ pid = $1; sub(/.*-/, "", pid) }
+	/ begin: / { within[pid] = 1 }
+	/ end: / { delete within[pid] }
+	/ sleep: / && pid in within { sub(/.*flags=/, ""); print }' $RECLAIM_TRACE/trace
+}
+reclaim_slept() { [ -n "$(reclaim_sleeps)" ]; }
+
+# It sleeps for the queues to be drained, unless that is done before it looks: then there is
+# nothing to see, and another one is needed.
+reclaim_teardowns() {
+	local tries
+	for ((tries = 1; tries <= 10; tries++)); do
+		mount_nfs vers=3
+		umount_nfs
+		! wait_for 3 reclaim_slept || ! on_server "wait_for 3 reclaim_slept" || break
+	done
+	echo "$tries mounts"
+	[ $tries -le 10 ]
+}
+
+reclaim_teardown_noio() {
+	local flags n=0 without=0
+	for flags in $(reclaim_sleeps); do
+		[ $((flags & (PF_WQ_WORKER | PF_KTHREAD))) = $((PF_WQ_WORKER | PF_KTHREAD)) ] ||
+			{ echo "these are no worker's flags: $flags"; return 1; }
+		n=$((n + 1))
+		[ $((flags & PF_MEMALLOC_NOIO)) != 0 ] || without=$((without + 1))
+	done
+	echo "$n sleeps within a teardown, $without without PF_MEMALLOC_NOIO"
+	[ $n -ge 1 ] && [ $without = 0 ]
+}
+
+# Both sides' teardowns come with the unmount
+suite_teardown() {
+	check "probes on teardowns" reclaim_teardown_probe
+	check "probes on the server's teardowns" on_server reclaim_teardown_probe
+	check "teardowns that sleep, on both sides" reclaim_teardowns
+	check "a teardown allocates without I/O" reclaim_teardown_noio
+	check "the server's teardown allocates without I/O" on_server reclaim_teardown_noio
+	reclaim_unprobe begin end sleep
+	on_server "reclaim_unprobe begin end sleep" >/dev/null
+}
+
+# ---- a callback's slot -----------------------------------------------------------
+
+# Allocations are traced while a callback is being received only
+reclaim_callback_probe() {
+	reclaim_probe 'p:reclaim/called rpcrdma_bc_received' 'r:reclaim/returned rpcrdma_bc_received'
+	echo 'enable_event:kmem:kmalloc' >$RECLAIM_TRACE/events/reclaim/called/trigger
+	echo 'disable_event:kmem:kmalloc' >$RECLAIM_TRACE/events/reclaim/returned/trigger
+	reclaim_begin
+}
+
+# Request, Call, Reply, and the buffer that it is sent from. Interrupts come in between:
+# theirs are atomic.
+reclaim_callback_fails() {
+	awk '
+	{ pid = $1; sub(/.*-/, "", pid) }
+	/ called: / { within[pid] = 1 }
+	/ returned: / { delete within[pid] }
+	/ kmalloc: / && pid in within && !/GFP_ATOMIC/ {
+		print
+		n++
+		if (!/GFP_NOIO/ || !/__GFP_NORETRY/)
+			waits++
+	}
+	END {
+		printf "%d allocations for a callback, %d that wait for memory\n", n, waits
+		exit !(n >= 4 && !waits)
+	}' $RECLAIM_TRACE/trace
+}
