@@ -1,0 +1,107 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The connection goes down while LOCAL_INVs are under way: they are flushed, which does not
+# say that the server no longer reaches what they were to take from it. MRs are the RPC's
+# until the queues are drained.
+#
+# LOCAL_INVs complete in order, behind the Send before them, whose acknowledgement is lost
+# here. READLINK's Reply has a chunk of several MRs, of which the server invalidates one.
+
+FENCE_PROBES=/sys/kernel/tracing/kprobe_events
+FENCE_TRACE=/sys/kernel/tracing/instances/fence
+
+fence_probe() {
+	local e
+	for e in 'p:fence/closing rpcrdma_client_closing' \
+		'p:fence/drained rpcrdma_client_release' \
+		'p:fence/reply rpcrdma_inv_done status=%si:u32' \
+		'p:fence/abandoned rpcrdma_fence_done status=%si:u32' \
+		'p:fence/put rpcrdma_mrs_put head=%si:x64 first=+0(%si):x64'; do
+		echo "$e" >>$FENCE_PROBES
+	done
+	mkdir $FENCE_TRACE
+	echo 1 >$FENCE_TRACE/events/fence/enable
+}
+fence_unprobe() {
+	local e
+	[ ! -e $FENCE_TRACE ] || rmdir $FENCE_TRACE
+	for e in closing drained reply abandoned put; do
+		! grep -q ":fence/$e " $FENCE_PROBES || echo "-:fence/$e" >>$FENCE_PROBES
+	done
+}
+
+# fence_until_drained KIND: LOCAL_INVs of this kind were flushed before the queues were
+# drained, and no MR was given back then
+fence_until_drained() {
+	awk -v kind=" $1: " '
+	/ closing: / { down = 1 }
+	/ drained: / { down = 0 }
+	down && index($0, kind) && !/status=0$/ { flushed++ }
+	down && / put: / {
+		split($0, w, /head=| first=/)
+		back += w[2] != w[3]
+	}
+	END {
+		printf "%d flushed, MRs given back %d times before the drain\n", flushed, back
+		exit !(flushed && !back)
+	}' $FENCE_TRACE/trace
+}
+
+fence_posted() { [ "$(mountstats_local_inv)" -gt "$1" ]; }
+fence_link() {
+	drop_caches
+	[ -L $MNT/fence ]
+	echo >$FENCE_TRACE/trace
+}
+
+# The Reply is here, and the RPC not complete without its MRs: its Call is sent again
+fence_reply() {
+	local before job
+	fence_link
+	before=$(mountstats_local_inv)
+	acks_lost
+	trap acks_back EXIT
+	readlink $MNT/fence >/run/fence &
+	job=$!
+	wait_for 20 fence_posted "$before"
+	cut_by_sysfs
+	trap - EXIT
+	acks_back
+	wait_job $job
+	cat /run/fence
+	[ "$(cat /run/fence)" = somewhere ]
+	fence_until_drained reply
+}
+
+# No Reply comes, and the RPC is killed: it has its memory back when the queues are drained
+fence_abandoned() {
+	local before job
+	fence_link
+	before=$(mountstats_local_inv)
+	wire_down
+	trap wire_up EXIT
+	readlink $MNT/fence &
+	job=$!
+	wait_for 20 abandon_pending READLINK
+	kill -9 $job
+	wait_for 20 fence_posted "$before"
+	cut_by_sysfs
+	wait_for 20 job_ended $job
+	trap - EXIT
+	wire_up
+	[ "$(readlink $MNT/fence)" = somewhere ]
+	fence_until_drained abandoned
+}
+
+suite_fence() {
+	on_server "ln -sf somewhere $EXPORT/fence" >/dev/null
+	echo 1024 >/proc/sys/sunrpc/rdma_max_inline_read
+	check "mount fence vers=3" mount_nfs vers=3,timeo=600,nocto,actimeo=600
+	check "probes on LOCAL_INVs" fence_probe
+	check "flushed LOCAL_INVs of a Reply give no MR back" fence_reply
+	check "flushed LOCAL_INVs of a killed RPC give no MR back" fence_abandoned
+	fence_unprobe
+	check "umount fence vers=3" umount_nfs
+	echo 5120 >/proc/sys/sunrpc/rdma_max_inline_read
+}
