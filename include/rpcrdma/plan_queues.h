@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * How deep the queues of a connection are, and how Receive buffers share a block.
- * Pure.
+ * How deep the queues of a connection are, how Receive buffers share a block, and what
+ * RDMA Reads may be in flight. Pure.
  */
 #ifndef RPCRDMA_PLAN_QUEUES_H
 #define RPCRDMA_PLAN_QUEUES_H
@@ -82,5 +82,21 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 			const struct rpcrdma_queue_sizes *tried,
 			const struct rpcrdma_device_limits *dev);
 u32 rpcrdma_plan_recv_block(u32 size, u32 page_size);
+
+/**
+ * rpcrdma_plan_reads_fit - may a Call's RDMA Reads begin?
+ * @in_flight: pages that others' go to
+ * @more: pages that this one's go to
+ * @most: pages that there may be for all of them
+ *
+ * One may always be in flight, or it would never be its turn.
+ *
+ * Context: Any context.
+ * Return: whether they may.
+ */
+static inline bool rpcrdma_plan_reads_fit(u32 in_flight, u32 more, u32 most)
+{
+	return !in_flight || (u64)in_flight + more <= most;
+}
 
 #endif /* RPCRDMA_PLAN_QUEUES_H */
