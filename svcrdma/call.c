@@ -31,8 +31,13 @@ struct svc_rdma_call *svc_rdma_call_alloc(struct svc_rdma_conn *conn)
 	return call;
 }
 
-/* What a Call without Read chunks does not have */
-static noinline void call_put_pages(struct svc_rdma_call *call)
+/**
+ * svc_rdma_call_put_pages - give up what a Call without Read chunks does not have
+ * @call: Call whose RDMA Reads are released
+ *
+ * Context: process.
+ */
+void svc_rdma_call_put_pages(struct svc_rdma_call *call)
 {
 	if (call->nr_pages)
 		svc_rdma_pages_put(call->pages, call->nr_pages);
@@ -51,7 +56,7 @@ void svc_rdma_call_put(struct svc_rdma_call *call)
 {
 	svc_rdma_call_put_recv(call);
 	if (unlikely(call->nr_pages || call->copy))
-		call_put_pages(call);
+		svc_rdma_call_put_pages(call);
 	/* Taken under conn->lock alone, it can be given back without */
 	llist_add(&call->free, &call->conn->free_calls);
 }

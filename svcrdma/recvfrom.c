@@ -6,6 +6,10 @@
  * with Read chunks the RDMA Reads are started and the nfsd thread goes back to
  * work; the last Read's completion makes the connection ready again, and
  * whichever thread comes next finds the Call complete.
+ *
+ * How long Reads take is the client's affair, so that what they go to is bounded for
+ * each connection. A Call that has to wait for others' Reads has no pages meanwhile, and
+ * holds up only those that have something to read themselves.
  */
 
 #include <linux/slab.h>
@@ -54,6 +58,34 @@ static struct svc_rdma_call *take_ready(struct svc_rdma_conn *conn)
 	conn->ready = call->next;
 	if (!conn->ready)
 		conn->ready_end = &conn->ready;
+	return call;
+}
+
+static void wait_last(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
+{
+	call->next = NULL;
+	*conn->waiting_end = call;
+	conn->waiting_end = &call->next;
+}
+
+static void wait_first(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
+{
+	call->next = conn->waiting;
+	if (!call->next)
+		conn->waiting_end = &call->next;
+	conn->waiting = call;
+}
+
+static struct svc_rdma_call *cease_to_wait(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_call *call = conn->waiting;
+
+	conn->waiting = call->next;
+	if (!conn->waiting)
+		conn->waiting_end = &conn->waiting;
+	/* One that lacked MRs tries alone: two could take them from each other for ever */
+	conn->starved = call->lacked_mrs;
+	call->rws_returned = conn->rws_returned;
 	return call;
 }
 
@@ -109,6 +141,8 @@ void svc_rdma_drop_received(struct svc_rdma_conn *conn)
 	/* Nobody is left who would add to them */
 	while (has_received(conn))
 		rpcrdma_recv_put(take_received(conn));
+	while (conn->waiting)
+		svc_rdma_call_put(cease_to_wait(conn));
 	while (conn->ready) {
 		call = take_ready(conn);
 		svc_rdma_rwset_release(conn, &call->reads);
@@ -175,20 +209,43 @@ static noinline int read_message(struct svc_rdma_call *call)
 	return rc;
 }
 
-/* On error nothing is in progress, and the pages stay the call's */
+static noinline void note_most(struct svc_rdma_conn *conn, int now)
+{
+	int most = atomic_read(&conn->most_read_pages);
+
+	while (most < now &&
+	       !atomic_try_cmpxchg(&conn->most_read_pages, &most, now))
+		;
+}
+
+/*
+ * Takes a share of the connection's pages, which goes back with the Reads. No lock: what
+ * is given back under it makes room, and nobody is told of room that was taken.
+ */
+static bool take_share(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
+		       u32 pages)
+{
+	int others = atomic_read(&conn->read_pages);
+
+	do {
+		if (!rpcrdma_plan_reads_fit(others, pages,
+					    conn->max_read_pages))
+			return false;
+	} while (!atomic_try_cmpxchg(&conn->read_pages, &others,
+				     others + (int)pages));
+	call->reads.pages = pages;
+	if (unlikely(others + (int)pages >
+		     atomic_read(&conn->most_read_pages)))
+		note_most(conn, others + pages);
+	return true;
+}
+
+/* On error nothing is in progress, and what there is stays the call's */
 static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 		       struct svc_rdma_call *call)
 {
-	unsigned int nr = DIV_ROUND_UP(pages_len(call), PAGE_SIZE);
-	int rc = 0;
+	int rc = svc_rdma_call_own_pages(call, rqstp, call->reads.pages);
 
-	if (!svc_rdma_has_pages(rqstp, nr))
-		return -EMSGSIZE;
-	/* A client that lets us read nothing would never see it begin */
-	if (!conn->ep->initiator_depth)
-		return -EMSGSIZE;
-	if (!call->nr_pages)
-		rc = svc_rdma_call_own_pages(call, rqstp, nr);
 	if (!rc)
 		rc = likely(call->layout == RPCRDMA_LAYOUT_CHUNK) ?
 		     read_chunk(call) : read_message(call);
@@ -199,8 +256,6 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 							&call->chain, NULL));
 		rc = rpcrdma_sendq_post(conn->ep, &call->chain);
 	}
-	if (rc)
-		svc_rdma_rwset_release(conn, &call->reads);
 	return rc;
 }
 
@@ -239,11 +294,141 @@ static noinline void refuse(struct svc_rdma_conn *conn,
 				       "an error could not be sent");
 }
 
+/* What is in flight already has the pages that this one would go to */
+static noinline void wait_for_pages(struct svc_rdma_conn *conn,
+				    struct svc_rdma_call *call, u32 pages)
+{
+	call->wanted = pages;
+	spin_lock(&conn->lock);
+	conn->read_waits++;
+	/* Left behind by one that lacked MRs and was alone here */
+	if (!conn->waiting)
+		conn->starved = false;
+	wait_last(conn, call);
+	/* All that was in flight may have come to its end just now */
+	svc_rdma_serve_waiting(conn);
+	spin_unlock(&conn->lock);
+}
+
+/*
+ * The device reads into MRs, and others have them: it is the first one's turn when some
+ * are back.
+ */
+static void wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
+			 u32 pages)
+{
+	svc_rdma_call_put_pages(call);
+	call->wanted = pages;
+	call->lacked_mrs = true;
+	spin_lock(&conn->lock);
+	conn->read_waits++;
+	wait_first(conn, call);
+	conn->starved = conn->rws_taken != conn->rws_returned;
+	svc_rdma_serve_waiting(conn);
+	spin_unlock(&conn->lock);
+}
+
+/* Those that waited behind one that lacked MRs need not wait for its end */
+static void mrs_suffice(struct svc_rdma_conn *conn)
+{
+	spin_lock(&conn->lock);
+	conn->starved = false;
+	svc_rdma_serve_waiting(conn);
+	spin_unlock(&conn->lock);
+}
+
+static noinline void refuse_reads(struct svc_rdma_call *call)
+{
+	struct rpcrdma_recv *recv = call->recv;
+
+	call->recv = NULL;
+	refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
+	       "more to read than a call may have");
+}
+
+static noinline void reads_not_started(struct svc_rdma_conn *conn,
+				       struct svc_rdma_call *call, int rc)
+{
+	u32 pages = call->reads.pages;
+	/* Only what others have, or had, can be what it lacks: see cease_to_wait() */
+	bool wait = rc == -EAGAIN &&
+		    !(call->lacked_mrs &&
+		      svc_rdma_rwset_alone(conn, &call->reads,
+					   call->rws_returned));
+
+	svc_rdma_rwset_release(conn, &call->reads);
+	if (wait) {
+		wait_for_mrs(conn, call, pages);
+		return;
+	}
+	if (call->lacked_mrs) {
+		call->lacked_mrs = false;
+		mrs_suffice(conn);
+	}
+	if (rc == -EMSGSIZE || rc == -EAGAIN)
+		refuse_reads(call);
+	else if (rc != -ENOTCONN)
+		rpcrdma_ep_fail_reason(conn->ep, rc,
+				       "RDMA Reads could not be started");
+	svc_rdma_call_put(call);
+}
+
+/* Always 0: the Call is complete when its RDMA Reads are */
+static noinline int begin_reads(struct svc_rqst *rqstp,
+				struct svc_rdma_call *call)
+{
+	struct svc_rdma_conn *conn = call->conn;
+	u32 pages;
+	int rc;
+
+	call->layout = rpcrdma_plan_layout(&call->recv->hdr, PAGE_SIZE);
+	pages = DIV_ROUND_UP(pages_len(call), PAGE_SIZE);
+	/* A client that lets us read nothing would never see it begin */
+	if (unlikely(!svc_rdma_has_pages(rqstp, pages) ||
+		     !conn->ep->initiator_depth)) {
+		refuse_reads(call);
+		svc_rdma_call_put(call);
+		return 0;
+	}
+	/* In order with those that wait */
+	if (unlikely(READ_ONCE(conn->waiting) ||
+		     !take_share(conn, call, pages))) {
+		wait_for_pages(conn, call, pages);
+		return 0;
+	}
+	rc = start_reads(conn, rqstp, call);
+	if (unlikely(rc))
+		reads_not_started(conn, call, rc);
+	return 0;
+}
+
+/* It waited, and has its share now. The thread has as many pages as all others */
+static noinline int resume_reads(struct svc_rqst *rqstp,
+				 struct svc_rdma_call *call)
+{
+	struct svc_rdma_conn *conn = call->conn;
+	bool lacked_mrs = call->lacked_mrs;
+	int rc;
+
+	/* When its Reads are posted it is not ours any more */
+	call->lacked_mrs = false;
+	rc = start_reads(conn, rqstp, call);
+	if (rc) {
+		call->lacked_mrs = lacked_mrs;
+		reads_not_started(conn, call, rc);
+	} else if (lacked_mrs) {
+		mrs_suffice(conn);
+	}
+	return 0;
+}
+
 static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
 	struct rpcrdma_recv *recv = call->recv;
 
+	if (unlikely(!call->reads.last))
+		return resume_reads(rqstp, call);
 	svc_rdma_rwset_release(conn, &call->reads);
 	if (svc_rdma_arg_from_reads(rqstp, call)) {
 		call->recv = NULL;
@@ -253,58 +438,6 @@ static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *c
 		return 0;
 	}
 	return deliver(rqstp, call);
-}
-
-/*
- * The device reads into MRs, and those are all in use: the message is the next
- * one again when some are back.
- */
-static bool wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
-{
-	bool wait;
-
-	spin_lock(&conn->lock);
-	wait = conn->nr_busy_rws;
-	if (wait) {
-		conn->received[--conn->received_first & conn->received_mask] =
-			call->recv;
-		call->recv = NULL;
-		conn->starved = true;
-	}
-	spin_unlock(&conn->lock);
-	if (wait)
-		svc_rdma_call_put(call);
-	return wait;
-}
-
-/* Always 0: the Call is complete when its RDMA Reads are */
-static noinline int begin_reads(struct svc_rqst *rqstp,
-				struct svc_rdma_call *call)
-{
-	struct svc_rdma_conn *conn = call->conn;
-	struct rpcrdma_recv *recv = call->recv;
-	int rc;
-
-	call->layout = rpcrdma_plan_layout(&recv->hdr, PAGE_SIZE);
-	rc = start_reads(conn, rqstp, call);
-	if (rc == -EAGAIN) {
-		if (wait_for_mrs(conn, call))
-			return 0;
-		/* None is in use any more: now or never */
-		rc = start_reads(conn, rqstp, call);
-	}
-	if (!rc)
-		return 0;
-	if (rc == -EMSGSIZE || rc == -EAGAIN) {
-		call->recv = NULL;
-		refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK,
-		       "more to read than a call may have");
-	} else if (rc != -ENOTCONN) {
-		rpcrdma_ep_fail_reason(conn->ep, rc,
-				       "RDMA Reads could not be started");
-	}
-	svc_rdma_call_put(call);
-	return 0;
 }
 
 static noinline struct svc_rdma_call *more_calls(struct svc_rdma_conn *conn,
@@ -409,9 +542,18 @@ static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	return 0;
 }
 
+static noinline struct svc_rdma_call *take_waiting(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_call *call = conn->waiting;
+
+	if (!svc_rdma_may_read(conn) || !take_share(conn, call, call->wanted))
+		return NULL;
+	return cease_to_wait(conn);
+}
+
 /*
- * Either a Call whose RDMA Reads are complete, or a message, which is most
- * often a Call, and an idle context for it: one lock for all.
+ * Either a Call whose RDMA Reads are complete, or one whose Reads may begin at last, or a
+ * message, which is most often a Call, and an idle context for it: one lock for all.
  *
  * XPT_DATA is cleared with the last thing taken, not by a thread that finds
  * nothing: that would cost a wake-up for each Call.
@@ -423,14 +565,15 @@ static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
 
 	*recv = NULL;
 	spin_lock(&conn->lock);
-	if (conn->ready) {
+	if (conn->ready)
 		call = take_ready(conn);
-	} else if (likely(has_received(conn) && !conn->starved)) {
-		/* A starved one is the first, and nothing overtakes it */
+	else if (unlikely(conn->waiting))
+		call = take_waiting(conn);
+	if (!call && likely(has_received(conn))) {
 		*recv = take_received(conn);
 		call = svc_rdma_call_get(conn);
 	}
-	if (!conn->ready && (!has_received(conn) || conn->starved))
+	if (!conn->ready && !has_received(conn) && !svc_rdma_may_read(conn))
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
 	spin_unlock(&conn->lock);
 	return call;

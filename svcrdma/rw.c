@@ -49,7 +49,7 @@ static noinline struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn,
 		return rw;
 	}
 	spin_lock(&conn->lock);
-	conn->nr_busy_rws--;
+	conn->rws_taken--;
 	spin_unlock(&conn->lock);
 	return NULL;
 }
@@ -64,7 +64,7 @@ static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 		conn->free_rws[large] = rw->next;
 		conn->nr_free_rws[large]--;
 	}
-	conn->nr_busy_rws++;
+	conn->rws_taken++;
 	spin_unlock(&conn->lock);
 	return likely(rw) ? rw : rw_alloc(conn, large);
 }
@@ -79,8 +79,9 @@ static void rws_kvfree(struct svc_rdma_rw *rw)
 	}
 }
 
-/* Makes contexts idle, from @rw on */
-static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
+/* Makes contexts idle, from @rw on, and @pages available to the Reads of others */
+static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
+			   u32 pages)
 {
 	struct svc_rdma_rw *next, *surplus = NULL;
 
@@ -88,7 +89,7 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 	for (; rw; rw = next) {
 		struct svc_rdma_rw **list = &conn->free_rws[rw->large];
 
-		conn->nr_busy_rws--;
+		conn->rws_returned++;
 		if (likely(conn->nr_free_rws[rw->large] < SVC_RDMA_RW_CACHED))
 			conn->nr_free_rws[rw->large]++;
 		else
@@ -97,9 +98,11 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 		rw->next = *list;
 		*list = rw;
 	}
-	if (unlikely(conn->starved)) {
+	if (pages)
+		atomic_sub(pages, &conn->read_pages);
+	if (unlikely(conn->waiting)) {
 		conn->starved = false;
-		svc_rdma_make_ready(conn);
+		svc_rdma_serve_waiting(conn);
 	}
 	spin_unlock(&conn->lock);
 	if (unlikely(surplus))
@@ -108,7 +111,7 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 
 static noinline void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 {
-	rws_put(conn, rw);
+	rws_put(conn, rw, 0);
 }
 
 /**
@@ -330,7 +333,7 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
  * svc_rdma_rwset_release - unmap, and make the contexts idle
  * @conn: connection
  * @set: set whose operations are complete, or were never posted; is empty
- *	afterwards
+ *	afterwards, and has no share of the connection's pages
  *
  * Context: process within svc_rdma_enter(), or a completion; does not sleep.
  */
@@ -340,12 +343,41 @@ void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_rw *rw;
 
-	if (!set->last)
+	if (!set->last && !set->pages)
 		return;
 	for (rw = set->last; rw; rw = rw->next)
 		rdma_rw_ctx_destroy(&rw->ctx, ep->qp, ep->id->port_num,
 				    rw->sgl, rw->nents, set->dir);
-	rws_put(conn, set->last);
+	rws_put(conn, set->last, set->pages);
 	set->last = NULL;
 	set->slots = 0;
+	set->pages = 0;
+}
+
+/**
+ * svc_rdma_rwset_alone - did nobody else have MRs meanwhile?
+ * @conn: connection
+ * @set: set to which svc_rdma_rwset_add() could not add for lack of MRs
+ * @returned: conn->rws_returned when it was empty
+ *
+ * Context: process.
+ *
+ * Return: true when no other set had a context while this one was filled, so that
+ * there will never be more MRs for it than there were.
+ */
+bool svc_rdma_rwset_alone(struct svc_rdma_conn *conn,
+			  const struct svc_rdma_rwset *set, u32 returned)
+{
+	const struct svc_rdma_rw *rw;
+	u32 own = 0;
+	bool alone;
+
+	for (rw = set->last; rw; rw = rw->next)
+		own++;
+	spin_lock(&conn->lock);
+	/* The one that found no MRs was returned at once */
+	alone = conn->rws_returned - returned == 1 &&
+		conn->rws_taken - conn->rws_returned == own;
+	spin_unlock(&conn->lock);
+	return alone;
 }

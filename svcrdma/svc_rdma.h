@@ -70,8 +70,15 @@ struct svc_rdma_send;
  * @nr_sends: Send contexts in existence
  * @free_rws: idle RDMA Read and Write contexts, by size class
  * @nr_free_rws: how many of each
- * @nr_busy_rws: contexts in use
- * @starved: a Call waits until contexts, and the MRs they hold, are idle
+ * @rws_taken: counts contexts that were taken
+ * @rws_returned: and those that became idle again; the others are in use
+ * @waiting: Calls that have no pages to read into yet, in order, the first of them
+ * @waiting_end: where the next of them goes
+ * @starved: the first of them waits until a context, and the MRs it holds, is idle
+ * @read_waits: counts Calls that had to wait
+ * @max_read_pages: pages that RDMA Reads in flight may go to; does not change
+ * @read_pages: and those they go to; taken without @lock, given back with it
+ * @most_read_pages: the most they were
  * @free_calls: idle Call contexts; @lock to take one, none to give one back
  * @free_sends: idle Send contexts; likewise
  */
@@ -97,8 +104,16 @@ struct svc_rdma_conn {
 	unsigned int nr_sends;
 	struct svc_rdma_rw *free_rws[2];
 	unsigned int nr_free_rws[2];
-	unsigned int nr_busy_rws;
+	u32 rws_taken;
+	u32 rws_returned;
+	struct svc_rdma_call *waiting;
+	struct svc_rdma_call **waiting_end;
 	bool starved;
+	u64 read_waits;
+
+	u32 max_read_pages;
+	atomic_t read_pages;
+	atomic_t most_read_pages;
 
 	struct llist_head free_calls;
 	struct llist_head free_sends;
@@ -220,11 +235,13 @@ static inline u32 svc_rdma_run_offset(const struct svc_rdma_run *run)
  * struct svc_rdma_rwset - RDMA Reads or Writes that go into one chain
  * @last: contexts, the last first; NULL: the set is empty
  * @slots: WRs they take
+ * @pages: their share of the connection's @read_pages; Writes have none
  * @dir: DMA_FROM_DEVICE: Reads; DMA_TO_DEVICE: Writes
  */
 struct svc_rdma_rwset {
 	struct svc_rdma_rw *last;
 	u32 slots;
+	u32 pages;
 	enum dma_data_direction dir;
 };
 
@@ -241,10 +258,13 @@ struct svc_rdma_payload {
 /**
  * struct svc_rdma_call - one Call being processed: rqstp->rq_xprt_ctxt
  * @free: among the connection's idle ones
- * @next: among its ready ones
+ * @next: among its ready or waiting ones
  * @conn: its connection
  * @recv: the message, until the Reply is encoded
  * @layout: where the message goes; set if it has Read chunks
+ * @wanted: pages that it waits for
+ * @lacked_mrs: it waits for MRs, too, or did
+ * @rws_returned: the connection's, when it ceased to wait
  * @chain: RDMA Reads
  * @reads: their contexts
  * @it: walks the Read list
@@ -261,6 +281,9 @@ struct svc_rdma_call {
 	struct svc_rdma_conn *conn;
 	struct rpcrdma_recv *recv;
 	enum rpcrdma_layout layout;
+	u32 wanted;
+	bool lacked_mrs;
+	u32 rws_returned;
 	struct rpcrdma_chain chain;
 	struct svc_rdma_rwset reads;
 	struct rpcrdma_read_iter it;
@@ -271,6 +294,34 @@ struct svc_rdma_call {
 	unsigned int nr_payloads;
 	struct svc_rdma_payload payload[SVC_RDMA_MAX_PAYLOADS];
 };
+
+/**
+ * svc_rdma_may_read - may the first Call that waits begin its RDMA Reads?
+ * @conn: connection
+ *
+ * Context: process; the caller holds conn->lock.
+ *
+ * Return: false also when none waits.
+ */
+static inline bool svc_rdma_may_read(const struct svc_rdma_conn *conn)
+{
+	return unlikely(conn->waiting) && !conn->starved &&
+	       rpcrdma_plan_reads_fit(atomic_read(&conn->read_pages),
+				      conn->waiting->wanted,
+				      conn->max_read_pages);
+}
+
+/**
+ * svc_rdma_serve_waiting - let an nfsd thread begin RDMA Reads that may begin
+ * @conn: connection; less is in flight than before, or one more waits
+ *
+ * Context: process; the caller holds conn->lock.
+ */
+static inline void svc_rdma_serve_waiting(struct svc_rdma_conn *conn)
+{
+	if (svc_rdma_may_read(conn))
+		svc_rdma_make_ready(conn);
+}
 
 /**
  * struct svc_rdma_result - a Write chunk and what goes into it
@@ -348,6 +399,7 @@ struct svc_rdma_send {
 extern unsigned int svc_rdma_max_requests;
 extern unsigned int svc_rdma_max_req_size;
 extern unsigned int svc_rdma_max_outbound_reads;
+extern unsigned int svc_rdma_max_outbound_size;
 extern unsigned int svc_rdma_max_version;
 extern struct percpu_counter svc_rdma_stat_read;
 extern struct percpu_counter svc_rdma_stat_recv;
@@ -385,11 +437,14 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 				      struct ib_send_wr *send);
 void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 			    struct svc_rdma_rwset *set);
+bool svc_rdma_rwset_alone(struct svc_rdma_conn *conn,
+			  const struct svc_rdma_rwset *set, u32 returned);
 void svc_rdma_rws_free(struct svc_rdma_conn *conn);
 
 /* call.c */
 struct svc_rdma_call *svc_rdma_call_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_call_put(struct svc_rdma_call *call);
+void svc_rdma_call_put_pages(struct svc_rdma_call *call);
 int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 			    unsigned int nr);
 void svc_rdma_calls_free(struct svc_rdma_conn *conn);

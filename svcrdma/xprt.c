@@ -67,7 +67,8 @@ static void ep_release(struct rpcrdma_ep *ep)
 	svc_rdma_drop_received(conn);
 	svc_rdma_sends_free(conn);
 	svc_rdma_rws_free(conn);
-	RPCRDMA_INVARIANT(11, !conn->nr_busy_rws);
+	RPCRDMA_INVARIANT(11, conn->rws_taken == conn->rws_returned);
+	RPCRDMA_INVARIANT(16, !atomic_read(&conn->read_pages) && !conn->waiting);
 	up_write(&conn->use);
 }
 
@@ -81,6 +82,16 @@ static void ep_queued(struct rpcrdma_ep *ep)
 	percpu_counter_inc(&svc_rdma_stat_sq_starve);
 }
 
+static void ep_show(struct rpcrdma_ep *ep, struct seq_file *seq)
+{
+	struct svc_rdma_conn *conn = ep->owner;
+
+	seq_printf(seq, " read_pages=%u max_read_pages=%u most_read_pages=%u read_waits=%llu",
+		   atomic_read(&conn->read_pages), conn->max_read_pages,
+		   atomic_read(&conn->most_read_pages),
+		   READ_ONCE(conn->read_waits));
+}
+
 static const struct rpcrdma_ep_ops ep_ops = {
 	.side		= "server",
 	.setup		= ep_setup,
@@ -89,6 +100,7 @@ static const struct rpcrdma_ep_ops ep_ops = {
 	.closing	= ep_closing,
 	.release	= ep_release,
 	.dead		= ep_dead,
+	.show		= ep_show,
 };
 
 static int conn_has_wspace(struct svc_xprt *xprt)
@@ -156,6 +168,7 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	init_rwsem(&conn->use);
 	spin_lock_init(&conn->lock);
 	conn->ready_end = &conn->ready;
+	conn->waiting_end = &conn->waiting;
 	init_llist_head(&conn->free_calls);
 	init_llist_head(&conn->free_sends);
 	atomic_inc(&nr_conns);
@@ -187,6 +200,8 @@ static void conn_set_limits(struct svc_rdma_conn *conn)
 	 * may bring is bounded by nfsd's pages.
 	 */
 	conn->limits.max_message = 4 * RPCSVC_MAXPAYLOAD;
+	conn->max_read_pages = READ_ONCE(svc_rdma_max_outbound_size) >>
+			       PAGE_SHIFT;
 }
 
 /*
