@@ -79,6 +79,47 @@ peer_threads_stop() {
 	echo 8 >/proc/fs/nfsd/threads
 }
 
+# RDMA Reads of new connections go to as little memory as there may be for them; watched
+# until peer_reads_waited
+READ_SIZE=/proc/sys/sunrpc/svc_rdma/max_outbound_read_size
+peer_reads_line() { sed -nE 's/.*side=server .* max_read_pages=259 most_read_pages=([0-9]+) read_waits=([0-9]+).*/\1 \2/p' /proc/net/rpcrdma/connections; }
+peer_reads_bound() {
+	cat $READ_SIZE >/run/peer_reads_before
+	echo 1060864 >$READ_SIZE
+	rm -f /run/peer_reads_stop /run/peer_reads_seen /run/peer_reads_done
+	(
+		set +e
+		while [ ! -e /run/peer_reads_stop ]; do
+			peer_reads_line >>/run/peer_reads_seen
+			sleep 0.2
+		done
+		touch /run/peer_reads_done
+	) >/dev/null 2>&1 &
+}
+
+# What RDMA Reads bring gets lost, until some time after Calls had to wait
+peer_reads_hold() {
+	peer_reads_bound
+	nft add table ip peer_reads
+	nft 'add chain ip peer_reads in { type filter hook input priority 0; }'
+	nft add rule ip peer_reads in udp dport 4791 @th,64,8 13-16 drop
+	(
+		set +e
+		wait_for 30 grep -q ' [1-9]' /run/peer_reads_seen
+		sleep 1.5
+		nft delete table ip peer_reads
+	) >/dev/null 2>&1 &
+}
+
+# Calls did wait, and what others had taken was not too much
+peer_reads_waited() {
+	touch /run/peer_reads_stop
+	wait_for 20 test -e /run/peer_reads_done
+	cat /run/peer_reads_before >$READ_SIZE
+	awk '$1 > pages { pages = $1 } $2 > waits { waits = $2 }
+		END { print pages + 0, "pages at most,", waits + 0, "Calls waited"; exit !(pages > 64 && pages <= 259 && waits) }' /run/peer_reads_seen
+}
+
 # Whoever sets up a security context is referred to a gss-proxy that knows no procedure
 # of its program: rpcbind
 gss_proxy_deaf() {
