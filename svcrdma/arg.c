@@ -95,6 +95,18 @@ static void point_to_pages(struct svc_rqst *rqstp, u32 len)
 	arg->buflen = len;
 }
 
+/*
+ * The client says how large it is, and gets an error when there is no memory: that is no
+ * reason to kill somebody, nor to search for long where the kernel would give up as well.
+ */
+static gfp_t copy_gfp(u32 len)
+{
+	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN;
+
+	return gfp | (len > PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER ?
+		      __GFP_NORETRY : __GFP_RETRY_MAYFAIL);
+}
+
 /* Not vmalloc(): GSS computes checksums over the head by its struct pages */
 static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
 			    u32 len)
@@ -102,8 +114,7 @@ static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
 	struct xdr_buf *arg = &rqstp->rq_arg;
 	u32 at, n;
 
-	call->copy = RPCRDMA_ALLOC(NULL, kmalloc(len, GFP_KERNEL |
-						      __GFP_NOWARN));
+	call->copy = RPCRDMA_ALLOC(NULL, kmalloc(len, copy_gfp(len)));
 	if (!call->copy)
 		return -ENOMEM;
 	for (at = 0; at < len; at += n) {
