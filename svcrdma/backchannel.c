@@ -25,7 +25,7 @@ static const struct rpc_timeout bc_timeout = {
 /* NULL until nfsd wants to call back over this connection */
 static struct rpc_xprt *bc_xprt_of(struct svc_rdma_conn *conn)
 {
-	/* Pairs with the store of bc_setup() */
+	/* Pairs with the cmpxchg of bc_publish() */
 	return smp_load_acquire(&conn->xprt.xpt_bc_xprt);
 }
 
@@ -260,8 +260,24 @@ static void bc_format_addresses(struct rpc_xprt *xprt)
 static struct xprt_class bc_class;
 
 /*
- * A connection has one such transport for as long as it lasts: one reference
- * is its svc_xprt's, the other belongs to the caller.
+ * One reference is the svc_xprt's. Clients that share a connection may all find that it has
+ * no transport yet: only one gets to be it. Nobody else's would see a Reply, and what the
+ * svc_xprt does not know is not put with it.
+ */
+static bool bc_publish(struct svc_xprt *sxprt, struct rpc_xprt *xprt)
+{
+	xprt_get(xprt);
+	/* A Reply may come at once: what it finds is complete */
+	if (!cmpxchg_release(&sxprt->xpt_bc_xprt, NULL, xprt))
+		return true;
+	xprt_put(xprt);
+	return false;
+}
+
+/*
+ * A connection has one such transport for as long as it lasts. It is not for a second caller
+ * of this to have, as sunrpc goes on to initialize what it gets here; that one's callback
+ * path is down until its client asks again, when sunrpc finds the one that is there.
  */
 static struct rpc_xprt *bc_setup(struct xprt_create *args)
 {
@@ -291,9 +307,10 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 	xprt_set_connected(xprt);
 
 	xprt->bc_xprt = args->bc_xprt;
-	/* A Reply may come at once: what it finds is complete */
-	smp_store_release(&args->bc_xprt->xpt_bc_xprt, xprt_get(xprt));
-	return xprt;
+	if (bc_publish(args->bc_xprt, xprt))
+		return xprt;
+	bc_destroy(xprt);
+	return ERR_PTR(-EAGAIN);
 }
 
 static struct xprt_class bc_class = {
