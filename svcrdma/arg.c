@@ -97,14 +97,15 @@ static void point_to_pages(struct svc_rqst *rqstp, u32 len)
 
 /*
  * The client says how large it is, and gets an error when there is no memory: that is no
- * reason to kill somebody, nor to search for long where the kernel would give up as well.
+ * reason to kill somebody. For what is larger than this the kernel does not do so.
  */
 static gfp_t copy_gfp(u32 len)
 {
 	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN;
 
-	return gfp | (len > PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER ?
-		      __GFP_NORETRY : __GFP_RETRY_MAYFAIL);
+	if (len <= PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
+		gfp |= __GFP_RETRY_MAYFAIL;
+	return gfp;
 }
 
 /* Not vmalloc(): GSS computes checksums over the head by its struct pages */

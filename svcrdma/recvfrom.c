@@ -356,11 +356,12 @@ static noinline void reads_not_started(struct svc_rdma_conn *conn,
 		      svc_rdma_rwset_alone(conn, &call->reads,
 					   call->rws_returned));
 
-	svc_rdma_rwset_release(conn, &call->reads);
 	if (wait) {
+		svc_rdma_rwset_undo(conn, &call->reads);
 		wait_for_mrs(conn, call, pages);
 		return;
 	}
+	svc_rdma_rwset_release(conn, &call->reads);
 	if (call->lacked_mrs) {
 		call->lacked_mrs = false;
 		mrs_suffice(conn);

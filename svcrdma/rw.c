@@ -79,9 +79,12 @@ static void rws_kvfree(struct svc_rdma_rw *rw)
 	}
 }
 
-/* Makes contexts idle, from @rw on, and @pages available to the Reads of others */
+/*
+ * Makes contexts idle, from @rw on, and @pages available to the Reads of others. Not to
+ * @serve them is for the caller who looks after them next.
+ */
 static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
-			   u32 pages)
+			   u32 pages, bool serve)
 {
 	struct svc_rdma_rw *next, *surplus = NULL;
 
@@ -100,7 +103,7 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 	}
 	if (pages)
 		atomic_sub(pages, &conn->read_pages);
-	if (unlikely(conn->waiting)) {
+	if (unlikely(conn->waiting) && serve) {
 		conn->starved = false;
 		svc_rdma_serve_waiting(conn);
 	}
@@ -109,9 +112,14 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 		rws_kvfree(surplus);
 }
 
-static noinline void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
+/*
+ * One that got no MRs. Nobody has more of them for that, and Calls that lack them would wake
+ * each other for ever. A set of Reads is released next, whatever is in it.
+ */
+static noinline void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
+			    enum dma_data_direction dir)
 {
-	rws_put(conn, rw, 0);
+	rws_put(conn, rw, 0, dir == DMA_TO_DEVICE);
 }
 
 /**
@@ -264,7 +272,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	/* With MRs it may be more than estimated; there is a Send to come */
 	return set->slots < rpcrdma_sendq_max_chain(ep) ? done : -EMSGSIZE;
 out:
-	rw_put(conn, rw);
+	rw_put(conn, rw, set->dir);
 	return rc;
 }
 
@@ -329,6 +337,23 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 	return first;
 }
 
+static __always_inline void rwset_release(struct svc_rdma_conn *conn,
+					  struct svc_rdma_rwset *set, bool serve)
+{
+	struct rpcrdma_ep *ep = conn->ep;
+	struct svc_rdma_rw *rw;
+
+	if (!set->last && !set->pages)
+		return;
+	for (rw = set->last; rw; rw = rw->next)
+		rdma_rw_ctx_destroy(&rw->ctx, ep->qp, ep->id->port_num,
+				    rw->sgl, rw->nents, set->dir);
+	rws_put(conn, set->last, set->pages, serve);
+	set->last = NULL;
+	set->slots = 0;
+	set->pages = 0;
+}
+
 /**
  * svc_rdma_rwset_release - unmap, and make the contexts idle
  * @conn: connection
@@ -340,18 +365,22 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 			    struct svc_rdma_rwset *set)
 {
-	struct rpcrdma_ep *ep = conn->ep;
-	struct svc_rdma_rw *rw;
+	rwset_release(conn, set, true);
+}
 
-	if (!set->last && !set->pages)
-		return;
-	for (rw = set->last; rw; rw = rw->next)
-		rdma_rw_ctx_destroy(&rw->ctx, ep->qp, ep->id->port_num,
-				    rw->sgl, rw->nents, set->dir);
-	rws_put(conn, set->last, set->pages);
-	set->last = NULL;
-	set->slots = 0;
-	set->pages = 0;
+/**
+ * svc_rdma_rwset_undo - svc_rdma_rwset_release(), to wait for what the set lacked
+ * @conn: connection
+ * @set: set of Reads that were never posted
+ *
+ * No Call that waits is woken for what this one could not use. The caller puts it in
+ * their list and looks who may begin.
+ *
+ * Context: process within svc_rdma_enter(); does not sleep.
+ */
+void svc_rdma_rwset_undo(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set)
+{
+	rwset_release(conn, set, false);
 }
 
 /**

@@ -437,6 +437,7 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 				      struct ib_send_wr *send);
 void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 			    struct svc_rdma_rwset *set);
+void svc_rdma_rwset_undo(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set);
 bool svc_rdma_rwset_alone(struct svc_rdma_conn *conn,
 			  const struct svc_rdma_rwset *set, u32 returned);
 void svc_rdma_rws_free(struct svc_rdma_conn *conn);

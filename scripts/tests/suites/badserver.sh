@@ -242,18 +242,27 @@ bad_load_awake() {
 	echo 'p:awake/closing rpcrdma_client_closing' >>$BAD_PROBES
 	echo 'p:awake/complete xprt_complete_rqst octets=%si:s32' >>$BAD_PROBES
 	mkdir $BAD_TRACE
+	trap bad_awake_end EXIT
 	for tries in 1 2 3 4 5; do
 		bad_awake
 		bad_awake_judge || break
 		# The connection went down too late
 		on_server "proxy_rules $BAD_CASE"
 	done
+	[ "$(cat /run/awake)" = given-up ]
+}
+# However it ended
+bad_awake_end() {
+	set +e
+	echo THAWED >$BAD_FREEZER/frozen/freezer.state
+	wire_up 2>/dev/null
+	echo 0 >$BAD_TRACE/events/awake/enable
 	rmdir $BAD_TRACE
 	echo '-:awake/closing' >>$BAD_PROBES
 	echo '-:awake/complete' >>$BAD_PROBES
-	rmdir $BAD_FREEZER/frozen
+	# Not while somebody is still in it
+	wait_for 20 rmdir $BAD_FREEZER/frozen
 	umount $BAD_FREEZER
-	[ "$(cat /run/awake)" = given-up ]
 }
 bad_freeze() {
 	echo "$1" >$BAD_FREEZER/frozen/freezer.state
@@ -262,7 +271,6 @@ bad_freeze() {
 bad_awake() {
 	local frozen other
 	bad_unconnect
-	trap 'bad_freeze THAWED; wire_up' EXIT
 	# shellcheck disable=SC2016 # that of the shell that becomes stat
 	bash -c 'echo $$ >'$BAD_FREEZER'/frozen/cgroup.procs; exec stat '$MNT/odd &
 	frozen=$!
@@ -275,10 +283,8 @@ bad_awake() {
 	echo >$BAD_TRACE/trace
 	echo 1 >$BAD_TRACE/events/awake/enable
 	wire_up
-	trap 'bad_freeze THAWED' EXIT
 	wait_job $other
 	echo 0 >$BAD_TRACE/events/awake/enable
-	trap - EXIT
 	bad_freeze THAWED
 	wait_job $frozen
 }

@@ -100,9 +100,8 @@ peer_reads_bound() {
 # What RDMA Reads bring gets lost, until some time after Calls had to wait
 peer_reads_hold() {
 	peer_reads_bound
-	nft add table ip peer_reads
-	nft 'add chain ip peer_reads in { type filter hook input priority 0; }'
-	nft add rule ip peer_reads in udp dport 4791 @th,64,8 13-16 drop
+	nft 'add table ip peer_reads; add chain ip peer_reads in { type filter hook input priority 0; };
+		add rule ip peer_reads in udp dport 4791 @th,64,8 13-16 drop'
 	(
 		set +e
 		wait_for 30 grep -q ' [1-9]' /run/peer_reads_seen
@@ -113,9 +112,9 @@ peer_reads_hold() {
 
 # Calls did wait, and what others had taken was not too much
 peer_reads_waited() {
+	cat /run/peer_reads_before >$READ_SIZE
 	touch /run/peer_reads_stop
 	wait_for 20 test -e /run/peer_reads_done
-	cat /run/peer_reads_before >$READ_SIZE
 	awk '$1 > pages { pages = $1 } $2 > waits { waits = $2 }
 		END { print pages + 0, "pages at most,", waits + 0, "Calls waited"; exit !(pages > 64 && pages <= 259 && waits) }' /run/peer_reads_seen
 }
