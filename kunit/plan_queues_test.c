@@ -149,27 +149,27 @@ static void plan_recv_block(struct kunit *test)
 }
 
 /* None may be in flight that would make it too many, unless it is alone */
-static void plan_reads_fit(struct kunit *test)
+static void plan_pages_fit(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_reads_fit(0, 1, 8));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_reads_fit(0, 9, 8));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_reads_fit(0, 1, 0));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_reads_fit(1, 6, 8));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_reads_fit(1, 7, 8));
-	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_reads_fit(1, 8, 8));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_reads_fit(7, 1, 8));
-	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_reads_fit(8, 1, 8));
-	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_reads_fit(9, 1, 8));
-	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_reads_fit(1, 1, 0));
-	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_reads_fit(1, U32_MAX, 8));
-	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_reads_fit(U32_MAX, U32_MAX,
+	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_pages_fit(0, 1, 8));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_pages_fit(0, 9, 8));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_pages_fit(0, 1, 0));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_pages_fit(1, 6, 8));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_pages_fit(1, 7, 8));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_pages_fit(1, 8, 8));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_plan_pages_fit(7, 1, 8));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_pages_fit(8, 1, 8));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_pages_fit(9, 1, 8));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_pages_fit(1, 1, 0));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_pages_fit(1, U32_MAX, 8));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_plan_pages_fit(U32_MAX, U32_MAX,
 							U32_MAX));
 }
 
 static struct kunit_case plan_queues_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
 	KUNIT_CASE(plan_queues_fit),
-	KUNIT_CASE(plan_reads_fit),
+	KUNIT_CASE(plan_pages_fit),
 	KUNIT_CASE_PARAM(plan_fewer, fewer_gen_params),
 	KUNIT_CASE(plan_fewer_ends),
 	KUNIT_CASE(plan_recv_block),

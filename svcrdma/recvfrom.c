@@ -228,7 +228,7 @@ static bool take_share(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
 	int others = atomic_read(&conn->read_pages);
 
 	do {
-		if (!rpcrdma_plan_reads_fit(others, pages,
+		if (!rpcrdma_plan_pages_fit(others, pages,
 					    conn->max_read_pages))
 			return false;
 	} while (!atomic_try_cmpxchg(&conn->read_pages, &others,

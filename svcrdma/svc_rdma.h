@@ -306,7 +306,7 @@ struct svc_rdma_call {
 static inline bool svc_rdma_may_read(const struct svc_rdma_conn *conn)
 {
 	return unlikely(conn->waiting) && !conn->starved &&
-	       rpcrdma_plan_reads_fit(atomic_read(&conn->read_pages),
+	       rpcrdma_plan_pages_fit(atomic_read(&conn->read_pages),
 				      conn->waiting->wanted,
 				      conn->max_read_pages);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * How deep the queues of a connection are, how Receive buffers share a block, and what
- * RDMA Reads may be in flight. Pure.
+ * How deep the queues of a connection are, how Receive buffers share a block, and how
+ * many pages may be in flight. Pure.
  */
 #ifndef RPCRDMA_PLAN_QUEUES_H
 #define RPCRDMA_PLAN_QUEUES_H
@@ -84,17 +84,17 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 u32 rpcrdma_plan_recv_block(u32 size, u32 page_size);
 
 /**
- * rpcrdma_plan_reads_fit - may a Call's RDMA Reads begin?
- * @in_flight: pages that others' go to
- * @more: pages that this one's go to
+ * rpcrdma_plan_pages_fit - may a message have pages that the device uses?
+ * @in_flight: pages of the connection's other messages
+ * @more: pages of this one
  * @most: pages that there may be for all of them
  *
- * One may always be in flight, or it would never be its turn.
+ * One may always have its own, or it would never be its turn.
  *
  * Context: Any context.
- * Return: whether they may.
+ * Return: whether it may.
  */
-static inline bool rpcrdma_plan_reads_fit(u32 in_flight, u32 more, u32 most)
+static inline bool rpcrdma_plan_pages_fit(u32 in_flight, u32 more, u32 most)
 {
 	return !in_flight || (u64)in_flight + more <= most;
 }
