@@ -10,6 +10,11 @@
  * How long Reads take is the client's affair, so that what they go to is bounded for
  * each connection. A Call that has to wait for others' Reads has no pages meanwhile, and
  * holds up only those that have something to read themselves.
+ *
+ * So is how long Sends take, and a client has its credits back before: what Replies are sent
+ * from is bounded, too. Beyond that nfsd gets no Call of the connection until enough Sends
+ * are complete, which takes no thread. Messages are looked at all the same: what answers a
+ * callback, or is refused, does not wait, and RDMA Reads begin.
  */
 
 #include <linux/slab.h>
@@ -59,6 +64,23 @@ static struct svc_rdma_call *take_ready(struct svc_rdma_conn *conn)
 	if (!conn->ready)
 		conn->ready_end = &conn->ready;
 	return call;
+}
+
+/* If it has to wait for others' Replies, return_share() tells a thread of it */
+static void ready_last(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
+{
+	call->next = NULL;
+	*conn->ready_end = call;
+	conn->ready_end = &call->next;
+	if (svc_rdma_may_reply(conn))
+		svc_rdma_make_ready(conn);
+	else
+		conn->reply_waits++;
+}
+
+static bool has_ready(const struct svc_rdma_conn *conn)
+{
+	return conn->ready && svc_rdma_may_reply(conn);
 }
 
 static void wait_last(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
@@ -120,11 +142,8 @@ static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 		svc_rdma_call_put(call);
 		return;
 	}
-	call->next = NULL;
 	spin_lock(&conn->lock);
-	*conn->ready_end = call;
-	conn->ready_end = &call->next;
-	svc_rdma_make_ready(conn);
+	ready_last(conn, call);
 	spin_unlock(&conn->lock);
 }
 
@@ -209,15 +228,6 @@ static noinline int read_message(struct svc_rdma_call *call)
 	return rc;
 }
 
-static noinline void note_most(struct svc_rdma_conn *conn, int now)
-{
-	int most = atomic_read(&conn->most_read_pages);
-
-	while (most < now &&
-	       !atomic_try_cmpxchg(&conn->most_read_pages, &most, now))
-		;
-}
-
 /*
  * Takes a share of the connection's pages, which goes back with the Reads. No lock: what
  * is given back under it makes room, and nobody is told of room that was taken.
@@ -236,7 +246,7 @@ static bool take_share(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
 	call->reads.pages = pages;
 	if (unlikely(others + (int)pages >
 		     atomic_read(&conn->most_read_pages)))
-		note_most(conn, others + pages);
+		svc_rdma_pages_note_most(&conn->most_read_pages, others + pages);
 	return true;
 }
 
@@ -403,9 +413,8 @@ static noinline int begin_reads(struct svc_rqst *rqstp,
 	return 0;
 }
 
-/* It waited, and has its share now. The thread has as many pages as all others */
-static noinline int resume_reads(struct svc_rqst *rqstp,
-				 struct svc_rdma_call *call)
+/* It has its share now. The thread has as many pages as all others */
+static int resume_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
 	bool lacked_mrs = call->lacked_mrs;
@@ -423,13 +432,55 @@ static noinline int resume_reads(struct svc_rqst *rqstp,
 	return 0;
 }
 
+static noinline int make_gss_context(struct svc_rqst *rqstp,
+				     struct svc_rdma_call *call)
+{
+	struct rpcrdma_recv *recv = call->recv;
+
+	if (svc_rdma_arg_in_pages(rqstp, &recv->hdr))
+		return deliver(rqstp, call);
+	call->recv = NULL;
+	refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
+	       "longer than a call may be");
+	svc_rdma_call_put(call);
+	return 0;
+}
+
+/* All of it is where it was received */
+static int deliver_inline(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+
+	if (unlikely(head_is_too_long(hdr)))
+		return make_gss_context(rqstp, call);
+	svc_rdma_arg_inline(rqstp, hdr, hdr->body_len, 0);
+	return deliver(rqstp, call);
+}
+
+/* Others' Replies have too many pages: like one whose Reads are complete */
+static noinline int wait_for_replies(struct svc_rdma_conn *conn,
+				     struct svc_rdma_call *call)
+{
+	spin_lock(&conn->lock);
+	ready_last(conn, call);
+	spin_unlock(&conn->lock);
+	return 0;
+}
+
+/* It waited, and no Reads of it are in flight or complete */
+static noinline int resume(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	return call->recv->hdr.read_chunks ? resume_reads(rqstp, call) :
+					     deliver_inline(rqstp, call);
+}
+
 static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
 	struct rpcrdma_recv *recv = call->recv;
 
 	if (unlikely(!call->reads.last))
-		return resume_reads(rqstp, call);
+		return resume(rqstp, call);
 	svc_rdma_rwset_release(conn, &call->reads);
 	if (svc_rdma_arg_from_reads(rqstp, call)) {
 		call->recv = NULL;
@@ -453,20 +504,6 @@ static noinline struct svc_rdma_call *more_calls(struct svc_rdma_conn *conn,
 	return call;
 }
 
-static noinline int make_gss_context(struct svc_rqst *rqstp,
-				     struct svc_rdma_call *call)
-{
-	struct rpcrdma_recv *recv = call->recv;
-
-	if (svc_rdma_arg_in_pages(rqstp, &recv->hdr))
-		return deliver(rqstp, call);
-	call->recv = NULL;
-	refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
-	       "longer than a call may be");
-	svc_rdma_call_put(call);
-	return 0;
-}
-
 /* @call: an idle context, or NULL */
 static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 			struct rpcrdma_recv *recv, struct svc_rdma_call *call)
@@ -480,10 +517,9 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	call->nr_payloads = 0;
 	if (recv->hdr.read_chunks)
 		return begin_reads(rqstp, call);
-	if (unlikely(head_is_too_long(&recv->hdr)))
-		return make_gss_context(rqstp, call);
-	svc_rdma_arg_inline(rqstp, &recv->hdr, recv->hdr.body_len, 0);
-	return deliver(rqstp, call);
+	if (unlikely(!svc_rdma_may_reply(conn)))
+		return wait_for_replies(conn, call);
+	return deliver_inline(rqstp, call);
 }
 
 static const char *why_refused(const struct rpcrdma_hdr *hdr)
@@ -553,11 +589,12 @@ static noinline struct svc_rdma_call *take_waiting(struct svc_rdma_conn *conn)
 }
 
 /*
- * Either a Call whose RDMA Reads are complete, or one whose Reads may begin at last, or a
+ * Either a Call of which nothing is missing, or one whose Reads may begin at last, or a
  * message, which is most often a Call, and an idle context for it: one lock for all.
  *
  * XPT_DATA is cleared with the last thing taken, not by a thread that finds
- * nothing: that would cost a wake-up for each Call.
+ * nothing: that would cost a wake-up for each Call. Calls that wait for others' Replies
+ * are not there to be taken: return_share() sets it again, under this lock.
  */
 static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
 				       struct rpcrdma_recv **recv)
@@ -566,7 +603,7 @@ static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
 
 	*recv = NULL;
 	spin_lock(&conn->lock);
-	if (conn->ready)
+	if (has_ready(conn))
 		call = take_ready(conn);
 	else if (unlikely(conn->waiting))
 		call = take_waiting(conn);
@@ -574,7 +611,7 @@ static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
 		*recv = take_received(conn);
 		call = svc_rdma_call_get(conn);
 	}
-	if (!conn->ready && !has_received(conn) && !svc_rdma_may_read(conn))
+	if (!has_ready(conn) && !has_received(conn) && !svc_rdma_may_read(conn))
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
 	spin_unlock(&conn->lock);
 	return call;

@@ -79,12 +79,25 @@ static void rws_kvfree(struct svc_rdma_rw *rw)
 	}
 }
 
+/* Whoever calls it holds conn->lock */
+static inline void return_share(struct svc_rdma_conn *conn, u32 pages,
+				enum dma_data_direction dir)
+{
+	if (dir == DMA_FROM_DEVICE) {
+		atomic_sub(pages, &conn->read_pages);
+		return;
+	}
+	atomic_sub(pages, &conn->reply_pages);
+	if (unlikely(conn->ready) && svc_rdma_may_reply(conn))
+		svc_rdma_make_ready(conn);
+}
+
 /*
- * Makes contexts idle, from @rw on, and @pages available to the Reads of others. Not to
- * @serve them is for the caller who looks after them next.
+ * Makes contexts idle, from @rw on, and @pages available to the Reads, or the Replies, of
+ * others. Not to @serve Calls that wait to read is for the caller who looks after them next.
  */
 static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
-			   u32 pages, bool serve)
+			   u32 pages, enum dma_data_direction dir, bool serve)
 {
 	struct svc_rdma_rw *next, *surplus = NULL;
 
@@ -102,7 +115,7 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 		*list = rw;
 	}
 	if (pages)
-		atomic_sub(pages, &conn->read_pages);
+		return_share(conn, pages, dir);
 	if (unlikely(conn->waiting) && serve) {
 		conn->starved = false;
 		svc_rdma_serve_waiting(conn);
@@ -119,7 +132,7 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 static noinline void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 			    enum dma_data_direction dir)
 {
-	rws_put(conn, rw, 0, dir == DMA_TO_DEVICE);
+	rws_put(conn, rw, 0, dir, dir == DMA_TO_DEVICE);
 }
 
 /**
@@ -348,7 +361,7 @@ static __always_inline void rwset_release(struct svc_rdma_conn *conn,
 	for (rw = set->last; rw; rw = rw->next)
 		rdma_rw_ctx_destroy(&rw->ctx, ep->qp, ep->id->port_num,
 				    rw->sgl, rw->nents, set->dir);
-	rws_put(conn, set->last, set->pages, serve);
+	rws_put(conn, set->last, set->pages, set->dir, serve);
 	set->last = NULL;
 	set->slots = 0;
 	set->pages = 0;

@@ -185,13 +185,25 @@ static noinline unsigned int close_gaps(struct page **pages, unsigned int nr)
 	return there;
 }
 
+/* Goes back with the Writes, where there are any: svc_rdma_rwset_release() */
+static void take_share(struct svc_rdma_send *send, u32 pages)
+{
+	struct svc_rdma_conn *conn = send->conn;
+	int now = atomic_add_return(pages, &conn->reply_pages);
+
+	send->writes.pages = pages;
+	if (unlikely(now > atomic_read(&conn->most_reply_pages)))
+		svc_rdma_pages_note_most(&conn->most_reply_pages, now);
+}
+
 /**
  * svc_rdma_send_take_pages - keep the Reply's pages until the completion
  * @send: context; has no pages yet
  * @rqstp: nfsd thread, which finds none of them afterwards
  * @skip: how many of the first ones it may keep
  *
- * sunrpc allocates new ones in their place before it receives again.
+ * sunrpc allocates new ones in their place before it receives again. A Send that has pages
+ * is not lazy: the connection gets its share of them back though nothing else is sent.
  *
  * Context: process, may sleep.
  *
@@ -216,6 +228,8 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 	if (unlikely(!svc_rdma_pages_all(send->pages, nr)))
 		nr = close_gaps(send->pages, nr);
 	send->nr_pages = nr;
+	if (likely(nr))
+		take_share(send, nr);
 	rqstp->rq_next_page = rqstp->rq_respages;
 	return 0;
 }

@@ -64,8 +64,11 @@ struct svc_rdma_send;
  * @received_mask: its size, less one
  * @received_first: counts what left it
  * @received_end: counts what entered it
- * @ready: Calls whose RDMA Reads are complete, the first of them
+ * @ready: Calls of which nothing is missing, the first of them: their RDMA Reads are
+ *	complete, or others' Replies had too many pages when their turn came
  * @ready_end: where the next of them goes
+ * @max_reply_pages: pages with which Sends keep more from being begun; does not change
+ * @reply_pages: those that Sends have; taken without @lock, given back with it
  * @nr_calls: Call contexts in existence
  * @nr_sends: Send contexts in existence
  * @free_rws: idle RDMA Read and Write contexts, by size class
@@ -79,6 +82,8 @@ struct svc_rdma_send;
  * @max_read_pages: pages that RDMA Reads in flight may go to; does not change
  * @read_pages: and those they go to; taken without @lock, given back with it
  * @most_read_pages: the most they were
+ * @most_reply_pages: the most that @reply_pages were
+ * @reply_waits: counts Calls that waited for others' Replies
  * @free_calls: idle Call contexts; @lock to take one, none to give one back
  * @free_sends: idle Send contexts; likewise
  */
@@ -100,6 +105,8 @@ struct svc_rdma_conn {
 	u32 received_end;
 	struct svc_rdma_call *ready;
 	struct svc_rdma_call **ready_end;
+	u32 max_reply_pages;
+	atomic_t reply_pages;
 	unsigned int nr_calls;
 	unsigned int nr_sends;
 	struct svc_rdma_rw *free_rws[2];
@@ -114,6 +121,8 @@ struct svc_rdma_conn {
 	u32 max_read_pages;
 	atomic_t read_pages;
 	atomic_t most_read_pages;
+	atomic_t most_reply_pages;
+	u64 reply_waits;
 
 	struct llist_head free_calls;
 	struct llist_head free_sends;
@@ -235,7 +244,8 @@ static inline u32 svc_rdma_run_offset(const struct svc_rdma_run *run)
  * struct svc_rdma_rwset - RDMA Reads or Writes that go into one chain
  * @last: contexts, the last first; NULL: the set is empty
  * @slots: WRs they take
- * @pages: their share of the connection's @read_pages; Writes have none
+ * @pages: the share of the connection's @read_pages that Reads have, or of its
+ *	@reply_pages that a Send has, with Writes or without
  * @dir: DMA_FROM_DEVICE: Reads; DMA_TO_DEVICE: Writes
  */
 struct svc_rdma_rwset {
@@ -324,6 +334,23 @@ static inline void svc_rdma_serve_waiting(struct svc_rdma_conn *conn)
 }
 
 /**
+ * svc_rdma_may_reply - may nfsd have a Call, whose Reply may need pages?
+ * @conn: connection
+ *
+ * How many is not known before. Each thread may find that it may, and make it as many more
+ * as the largest Reply has.
+ *
+ * Context: process. It becomes false at any time, and true only within conn->lock.
+ *
+ * Return: false when Sends have to be complete before.
+ */
+static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
+{
+	return likely(rpcrdma_plan_pages_fit(atomic_read(&conn->reply_pages), 1,
+					     conn->max_reply_pages));
+}
+
+/**
  * struct svc_rdma_result - a Write chunk and what goes into it
  * @chunk: as the Requester offered it
  * @payload: length 0: the chunk is not used
@@ -400,6 +427,7 @@ extern unsigned int svc_rdma_max_requests;
 extern unsigned int svc_rdma_max_req_size;
 extern unsigned int svc_rdma_max_outbound_reads;
 extern unsigned int svc_rdma_max_outbound_size;
+extern unsigned int svc_rdma_max_reply_size;
 extern unsigned int svc_rdma_max_version;
 extern struct percpu_counter svc_rdma_stat_read;
 extern struct percpu_counter svc_rdma_stat_recv;
@@ -426,6 +454,7 @@ unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr);
 void svc_rdma_pages_put(struct page **pages, unsigned int nr);
 bool svc_rdma_pages_all(struct page **pages, unsigned int nr);
 void svc_rdma_pages_drain(void);
+void svc_rdma_pages_note_most(atomic_t *most, int now);
 
 /* rw.c */
 int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,

@@ -16,6 +16,8 @@ unsigned int svc_rdma_max_req_size = RPCRDMA_INLINE_WANTED;
 unsigned int svc_rdma_max_outbound_reads = 16;
 /* Memory that those go to, or may go to next, in octets. For new connections */
 unsigned int svc_rdma_max_outbound_size = 16 << 20;
+/* Memory that Replies are sent from, beyond which no Call is begun. For new ones */
+unsigned int svc_rdma_max_reply_size = 16 << 20;
 /* Highest version of the protocol: Calls are answered in theirs. For new ones */
 unsigned int svc_rdma_max_version = RPCRDMA_V2;
 
@@ -25,7 +27,7 @@ static unsigned int min_req_size = 4096;
 static unsigned int max_req_size = 65536;
 static unsigned int min_reads = 1;
 static unsigned int max_reads = 255;
-/* A thread of nfsd has no more pages for a Call */
+/* A thread of nfsd has no more pages for a Call, or a Reply */
 static unsigned int min_read_size = RPCSVC_MAXPAGES * PAGE_SIZE;
 static unsigned int max_read_size = 1 << 30;
 static unsigned int min_version = RPCRDMA_V1;
@@ -96,6 +98,8 @@ static struct ctl_table sysctl_table[] = {
 	TUNABLE("max_outbound_read_requests", svc_rdma_max_outbound_reads,
 		min_reads, max_reads),
 	TUNABLE("max_outbound_read_size", svc_rdma_max_outbound_size,
+		min_read_size, max_read_size),
+	TUNABLE("max_outbound_reply_size", svc_rdma_max_reply_size,
 		min_read_size, max_read_size),
 	TUNABLE("max_version", svc_rdma_max_version, min_version, max_version),
 	COUNTER("rdma_stat_read", svc_rdma_stat_read),

@@ -69,6 +69,7 @@ static void ep_release(struct rpcrdma_ep *ep)
 	svc_rdma_rws_free(conn);
 	RPCRDMA_INVARIANT(11, conn->rws_taken == conn->rws_returned);
 	RPCRDMA_INVARIANT(16, !atomic_read(&conn->read_pages) && !conn->waiting);
+	RPCRDMA_INVARIANT(17, !atomic_read(&conn->reply_pages));
 	up_write(&conn->use);
 }
 
@@ -90,6 +91,10 @@ static void ep_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 		   atomic_read(&conn->read_pages), conn->max_read_pages,
 		   atomic_read(&conn->most_read_pages),
 		   READ_ONCE(conn->read_waits));
+	seq_printf(seq, " reply_pages=%u max_reply_pages=%u most_reply_pages=%u reply_waits=%llu",
+		   atomic_read(&conn->reply_pages), conn->max_reply_pages,
+		   atomic_read(&conn->most_reply_pages),
+		   READ_ONCE(conn->reply_waits));
 }
 
 static const struct rpcrdma_ep_ops ep_ops = {
@@ -105,7 +110,9 @@ static const struct rpcrdma_ep_ops ep_ops = {
 
 static int conn_has_wspace(struct svc_xprt *xprt)
 {
-	/* Credits bound what a client can have outstanding */
+	/* Credits bound what a client can have outstanding, svc_rdma_may_reply()
+	 * what Replies need: here, what is no Call would be held up with them.
+	 */
 	return 1;
 }
 
@@ -202,6 +209,8 @@ static void conn_set_limits(struct svc_rdma_conn *conn)
 	conn->limits.max_message = 4 * RPCSVC_MAXPAYLOAD;
 	conn->max_read_pages = READ_ONCE(svc_rdma_max_outbound_size) >>
 			       PAGE_SHIFT;
+	conn->max_reply_pages = READ_ONCE(svc_rdma_max_reply_size) >>
+				PAGE_SHIFT;
 }
 
 /*
