@@ -79,44 +79,61 @@ peer_threads_stop() {
 	echo 8 >/proc/fs/nfsd/threads
 }
 
-# RDMA Reads of new connections go to as little memory as there may be for them; watched
-# until peer_reads_waited
-READ_SIZE=/proc/sys/sunrpc/svc_rdma/max_outbound_read_size
-peer_reads_line() { sed -nE 's/.*side=server .* max_read_pages=259 most_read_pages=([0-9]+) read_waits=([0-9]+).*/\1 \2/p' /proc/net/rpcrdma/connections; }
-peer_reads_bound() {
-	cat $READ_SIZE >/run/peer_reads_before
-	echo 1060864 >$READ_SIZE
-	rm -f /run/peer_reads_stop /run/peer_reads_seen /run/peer_reads_done
+# RDMA Reads of new connections go to, or their Replies are sent from, as little memory as
+# there may be for them; watched until peer_waited
+SVC_SIZE=/proc/sys/sunrpc/svc_rdma/max_outbound_
+peer_line() { sed -nE "s/.*side=server .* max_$1_pages=259 most_$1_pages=([0-9]+) $1_waits=([0-9]+).*/\1 \2/p" /proc/net/rpcrdma/connections; }
+peer_bound() {
+	cat $SVC_SIZE"$1_size" >/run/peer_before
+	echo 1060864 >$SVC_SIZE"$1_size"
+	rm -f /run/peer_stop /run/peer_seen /run/peer_done
 	(
 		set +e
-		while [ ! -e /run/peer_reads_stop ]; do
-			peer_reads_line >>/run/peer_reads_seen
+		while [ ! -e /run/peer_stop ]; do
+			peer_line "$1" >>/run/peer_seen
 			sleep 0.2
 		done
-		touch /run/peer_reads_done
+		touch /run/peer_done
 	) >/dev/null 2>&1 &
 }
 
-# What RDMA Reads bring gets lost, until some time after Calls had to wait
-peer_reads_hold() {
-	peer_reads_bound
-	nft 'add table ip peer_reads; add chain ip peer_reads in { type filter hook input priority 0; };
-		add rule ip peer_reads in udp dport 4791 @th,64,8 13-16 drop'
+# Packets of these kinds get lost, until some time after Calls had to wait
+peer_hold() {
+	peer_bound "$1"
+	nft "add table ip peer_hold; add chain ip peer_hold in { type filter hook input priority 0; };
+		add rule ip peer_hold in udp dport 4791 @th,64,8 $2 drop"
 	(
 		set +e
-		wait_for 30 grep -q ' [1-9]' /run/peer_reads_seen
+		wait_for 30 grep -q ' [1-9]' /run/peer_seen
 		sleep 1.5
-		nft delete table ip peer_reads
+		nft delete table ip peer_hold
 	) >/dev/null 2>&1 &
 }
 
 # Calls did wait, and what others had taken was not too much
-peer_reads_waited() {
-	cat /run/peer_reads_before >$READ_SIZE
-	touch /run/peer_reads_stop
-	wait_for 20 test -e /run/peer_reads_done
-	awk '$1 > pages { pages = $1 } $2 > waits { waits = $2 }
-		END { print pages + 0, "pages at most,", waits + 0, "Calls waited"; exit !(pages > 64 && pages <= 259 && waits) }' /run/peer_reads_seen
+peer_waited() {
+	cat /run/peer_before >$SVC_SIZE"$1_size"
+	touch /run/peer_stop
+	wait_for 20 test -e /run/peer_done
+	awk -v most="$2" '$1 > pages { pages = $1 } $2 > waits { waits = $2 }
+		END { print pages + 0, "pages at most,", waits + 0, "Calls waited"; exit !(pages > 64 && pages <= most && waits) }' /run/peer_seen
+}
+
+peer_reads_bound() { peer_bound read; }
+# What RDMA Reads bring
+peer_reads_hold() { peer_hold read 13-16; }
+peer_reads_waited() { peer_waited read 259; }
+
+peer_replies_bound() { peer_bound reply; }
+# Acknowledgements. With one thread of nfsd it is certain which Calls have to wait
+peer_replies_hold() {
+	echo 1 >/proc/fs/nfsd/threads
+	peer_hold reply 17
+}
+# Each thread may find room, and take a page for the head and those of the largest READ here
+peer_replies_waited() {
+	echo 8 >/proc/fs/nfsd/threads
+	peer_waited reply $((259 + $1 * 257))
 }
 
 # Whoever sets up a security context is referred to a gss-proxy that knows no procedure
