@@ -149,13 +149,14 @@ static bool offers(const struct rpcrdma_hdr *hdr, u32 handle)
 /* What is invalidated is the Call's own, and with the option what it named */
 static void check_handle(const struct rpcrdma_hdr *hdr)
 {
-	u32 handle = rpcrdma_hdr_inv_handle(hdr, true);
+	u32 handle = rpcrdma_hdr_inv_handle(hdr, true, true);
 
 	PROPERTY(!handle || offers(hdr, handle));
+	PROPERTY(!rpcrdma_hdr_inv_handle(hdr, false, false));
 	if (hdr->vers == RPCRDMA_V2)
 		PROPERTY(!handle || (hdr->option && handle == hdr->inv_handle));
 	else
-		PROPERTY(!rpcrdma_hdr_inv_handle(hdr, false));
+		PROPERTY(!rpcrdma_hdr_inv_handle(hdr, false, true));
 }
 
 static void check_accepted(const struct rpcrdma_hdr *hdr,
