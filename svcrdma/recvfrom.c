@@ -7,14 +7,10 @@
  * work; the last Read's completion makes the connection ready again, and
  * whichever thread comes next finds the Call complete.
  *
- * How long Reads take is the client's affair, so that what they go to is bounded for
- * each connection. A Call that has to wait for others' Reads has no pages meanwhile, and
- * holds up only those that have something to read themselves.
- *
- * So is how long Sends take, and a client has its credits back before: what Replies are sent
- * from is bounded, too. Beyond that nfsd gets no Call of the connection until enough Sends
- * are complete, which takes no thread. Messages are looked at all the same: what answers a
- * callback, or is refused, does not wait, and RDMA Reads begin.
+ * How long Sends take is the client's affair, and it has its credits back before: what
+ * Replies are sent from is bounded for each connection. Beyond that nfsd gets no Call of it
+ * until enough Sends are complete, which takes no thread. Messages are looked at all the
+ * same: what answers a callback, or is refused, does not wait, and RDMA Reads begin.
  */
 
 #include <linux/slab.h>
@@ -22,6 +18,7 @@
 
 #include "rpcrdma/layout.h"
 #include "arg.h"
+#include "read.h"
 
 /**
  * svc_rdma_received_alloc - a place for each message that can arrive
@@ -66,49 +63,9 @@ static struct svc_rdma_call *take_ready(struct svc_rdma_conn *conn)
 	return call;
 }
 
-/* If it has to wait for others' Replies, return_share() tells a thread of it */
-static void ready_last(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
-{
-	call->next = NULL;
-	*conn->ready_end = call;
-	conn->ready_end = &call->next;
-	if (svc_rdma_may_reply(conn))
-		svc_rdma_make_ready(conn);
-	else
-		conn->reply_waits++;
-}
-
 static bool has_ready(const struct svc_rdma_conn *conn)
 {
 	return conn->ready && svc_rdma_may_reply(conn);
-}
-
-static void wait_last(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
-{
-	call->next = NULL;
-	*conn->waiting_end = call;
-	conn->waiting_end = &call->next;
-}
-
-static void wait_first(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
-{
-	call->next = conn->waiting;
-	if (!call->next)
-		conn->waiting_end = &call->next;
-	conn->waiting = call;
-}
-
-static struct svc_rdma_call *cease_to_wait(struct svc_rdma_conn *conn)
-{
-	struct svc_rdma_call *call = conn->waiting;
-
-	conn->waiting = call->next;
-	if (!conn->waiting)
-		conn->waiting_end = &conn->waiting;
-	/* One that lacked MRs tries alone: two could take them from each other for ever */
-	conn->starved = call->lacked_mrs;
-	call->rws_returned = conn->rws_returned;
-	return call;
 }
 
 /**
@@ -131,19 +88,26 @@ void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	spin_unlock(&conn->lock);
 }
 
-static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
+/**
+ * svc_rdma_call_ready - nothing of a Call is missing
+ * @call: Call whose RDMA Reads are complete, or that has none; not the caller's any more
+ *
+ * If it has to wait for others' Replies, the end of those tells a thread of it.
+ *
+ * Context: process.
+ */
+void svc_rdma_call_ready(struct svc_rdma_call *call)
 {
-	struct svc_rdma_call *call =
-		container_of(chain, struct svc_rdma_call, chain);
 	struct svc_rdma_conn *conn = call->conn;
 
-	if (status != IB_WC_SUCCESS) {
-		svc_rdma_rwset_release(conn, &call->reads);
-		svc_rdma_call_put(call);
-		return;
-	}
+	call->next = NULL;
 	spin_lock(&conn->lock);
-	ready_last(conn, call);
+	*conn->ready_end = call;
+	conn->ready_end = &call->next;
+	if (svc_rdma_may_reply(conn))
+		svc_rdma_make_ready(conn);
+	else
+		conn->reply_waits++;
 	spin_unlock(&conn->lock);
 }
 
@@ -160,8 +124,7 @@ void svc_rdma_drop_received(struct svc_rdma_conn *conn)
 	/* Nobody is left who would add to them */
 	while (has_received(conn))
 		rpcrdma_recv_put(take_received(conn));
-	while (conn->waiting)
-		svc_rdma_call_put(cease_to_wait(conn));
+	svc_rdma_drop_waiting(conn);
 	while (conn->ready) {
 		call = take_ready(conn);
 		svc_rdma_rwset_release(conn, &call->reads);
@@ -180,93 +143,6 @@ void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt)
 {
 	if (ctxt)
 		svc_rdma_call_put(ctxt);
-}
-
-/* Octets that go into pages, XDR roundup included */
-static u32 pages_len(const struct svc_rdma_call *call)
-{
-	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
-
-	return call->layout == RPCRDMA_LAYOUT_CHUNK ?
-	       xdr_align_size(hdr->read_bytes) + svc_rdma_tail_len(hdr) :
-	       hdr->msg_len;
-}
-
-/* The chunk's octets, which go into pages of their own */
-static int read_chunk(struct svc_rdma_call *call)
-{
-	struct rpcrdma_read_iter *it = &call->it;
-	u32 at = 0;
-	int rc = 0;
-
-	if (rpcrdma_hdr_one_segment(&call->recv->hdr, &it->seg))
-		return svc_rdma_rwset_add(call->conn, &call->reads, &call->sink,
-					  0, &it->seg);
-	rpcrdma_read_iter_init(it, &call->recv->hdr);
-	while (!rc && rpcrdma_read_iter_next(it)) {
-		if (it->seg.length)
-			rc = svc_rdma_rwset_add(call->conn, &call->reads,
-						&call->sink, at, &it->seg);
-		at += it->seg.length;
-	}
-	return rc;
-}
-
-/* Whatever of the message is in chunks, each to its place */
-static noinline int read_message(struct svc_rdma_call *call)
-{
-	struct rpcrdma_tiler tiler;
-	struct rpcrdma_extent ext;
-	int rc = 0;
-
-	rpcrdma_tiler_init(&tiler, &call->recv->hdr);
-	while (!rc && rpcrdma_tiler_next(&tiler, &ext)) {
-		if (ext.kind == RPCRDMA_EXTENT_READ)
-			rc = svc_rdma_rwset_add(call->conn, &call->reads,
-						&call->sink, ext.msg, &ext.seg);
-	}
-	return rc;
-}
-
-/*
- * Takes a share of the connection's pages, which goes back with the Reads. No lock: what
- * is given back under it makes room, and nobody is told of room that was taken.
- */
-static bool take_share(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
-		       u32 pages)
-{
-	int others = atomic_read(&conn->read_pages);
-
-	do {
-		if (!rpcrdma_plan_pages_fit(others, pages,
-					    conn->max_read_pages))
-			return false;
-	} while (!atomic_try_cmpxchg(&conn->read_pages, &others,
-				     others + (int)pages));
-	call->reads.pages = pages;
-	if (unlikely(others + (int)pages >
-		     atomic_read(&conn->most_read_pages)))
-		svc_rdma_pages_note_most(&conn->most_read_pages, others + pages);
-	return true;
-}
-
-/* On error nothing is in progress, and what there is stays the call's */
-static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
-		       struct svc_rdma_call *call)
-{
-	int rc = svc_rdma_call_own_pages(call, rqstp, call->reads.pages);
-
-	if (!rc)
-		rc = likely(call->layout == RPCRDMA_LAYOUT_CHUNK) ?
-		     read_chunk(call) : read_message(call);
-	if (!rc) {
-		rpcrdma_chain_init(&call->chain, reads_done);
-		rpcrdma_chain_append(conn->ep, &call->chain,
-				     svc_rdma_rwset_wrs(conn, &call->reads,
-							&call->chain, NULL));
-		rc = rpcrdma_sendq_post(conn->ep, &call->chain);
-	}
-	return rc;
 }
 
 /*
@@ -290,9 +166,17 @@ static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	return rqstp->rq_arg.len;
 }
 
-static noinline void refuse(struct svc_rdma_conn *conn,
-			    struct rpcrdma_recv *recv,
-			    enum rpcrdma_answer answer, const char *why)
+/**
+ * svc_rdma_refuse - answer a message with an RDMA_ERROR, and say so
+ * @conn: connection
+ * @recv: message; not the caller's any more
+ * @answer: which error
+ * @why: for the log
+ *
+ * Context: process, within svc_rdma_enter(); sleeps for memory.
+ */
+void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+		     enum rpcrdma_answer answer, const char *why)
 {
 	int rc;
 
@@ -304,134 +188,6 @@ static noinline void refuse(struct svc_rdma_conn *conn,
 				       "an error could not be sent");
 }
 
-/* What is in flight already has the pages that this one would go to */
-static noinline void wait_for_pages(struct svc_rdma_conn *conn,
-				    struct svc_rdma_call *call, u32 pages)
-{
-	call->wanted = pages;
-	spin_lock(&conn->lock);
-	conn->read_waits++;
-	/* Left behind by one that lacked MRs and was alone here */
-	if (!conn->waiting)
-		conn->starved = false;
-	wait_last(conn, call);
-	/* All that was in flight may have come to its end just now */
-	svc_rdma_serve_waiting(conn);
-	spin_unlock(&conn->lock);
-}
-
-/*
- * The device reads into MRs, and others have them: it is the first one's turn when some
- * are back.
- */
-static void wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
-			 u32 pages)
-{
-	svc_rdma_call_put_pages(call);
-	call->wanted = pages;
-	call->lacked_mrs = true;
-	spin_lock(&conn->lock);
-	conn->read_waits++;
-	wait_first(conn, call);
-	conn->starved = conn->rws_taken != conn->rws_returned;
-	svc_rdma_serve_waiting(conn);
-	spin_unlock(&conn->lock);
-}
-
-/* Those that waited behind one that lacked MRs need not wait for its end */
-static void mrs_suffice(struct svc_rdma_conn *conn)
-{
-	spin_lock(&conn->lock);
-	conn->starved = false;
-	svc_rdma_serve_waiting(conn);
-	spin_unlock(&conn->lock);
-}
-
-static noinline void refuse_reads(struct svc_rdma_call *call)
-{
-	struct rpcrdma_recv *recv = call->recv;
-
-	call->recv = NULL;
-	refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
-	       "more to read than a call may have");
-}
-
-static noinline void reads_not_started(struct svc_rdma_conn *conn,
-				       struct svc_rdma_call *call, int rc)
-{
-	u32 pages = call->reads.pages;
-	/* Only what others have, or had, can be what it lacks: see cease_to_wait() */
-	bool wait = rc == -EAGAIN &&
-		    !(call->lacked_mrs &&
-		      svc_rdma_rwset_alone(conn, &call->reads,
-					   call->rws_returned));
-
-	if (wait) {
-		svc_rdma_rwset_undo(conn, &call->reads);
-		wait_for_mrs(conn, call, pages);
-		return;
-	}
-	svc_rdma_rwset_release(conn, &call->reads);
-	if (call->lacked_mrs) {
-		call->lacked_mrs = false;
-		mrs_suffice(conn);
-	}
-	if (rc == -EMSGSIZE || rc == -EAGAIN)
-		refuse_reads(call);
-	else if (rc != -ENOTCONN)
-		rpcrdma_ep_fail_reason(conn->ep, rc,
-				       "RDMA Reads could not be started");
-	svc_rdma_call_put(call);
-}
-
-/* Always 0: the Call is complete when its RDMA Reads are */
-static noinline int begin_reads(struct svc_rqst *rqstp,
-				struct svc_rdma_call *call)
-{
-	struct svc_rdma_conn *conn = call->conn;
-	u32 pages;
-	int rc;
-
-	call->layout = rpcrdma_plan_layout(&call->recv->hdr, PAGE_SIZE);
-	pages = DIV_ROUND_UP(pages_len(call), PAGE_SIZE);
-	/* A client that lets us read nothing would never see it begin */
-	if (unlikely(!svc_rdma_has_pages(rqstp, pages) ||
-		     !conn->ep->initiator_depth)) {
-		refuse_reads(call);
-		svc_rdma_call_put(call);
-		return 0;
-	}
-	/* In order with those that wait */
-	if (unlikely(READ_ONCE(conn->waiting) ||
-		     !take_share(conn, call, pages))) {
-		wait_for_pages(conn, call, pages);
-		return 0;
-	}
-	rc = start_reads(conn, rqstp, call);
-	if (unlikely(rc))
-		reads_not_started(conn, call, rc);
-	return 0;
-}
-
-/* It has its share now. The thread has as many pages as all others */
-static int resume_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
-{
-	struct svc_rdma_conn *conn = call->conn;
-	bool lacked_mrs = call->lacked_mrs;
-	int rc;
-
-	/* When its Reads are posted it is not ours any more */
-	call->lacked_mrs = false;
-	rc = start_reads(conn, rqstp, call);
-	if (rc) {
-		call->lacked_mrs = lacked_mrs;
-		reads_not_started(conn, call, rc);
-	} else if (lacked_mrs) {
-		mrs_suffice(conn);
-	}
-	return 0;
-}
-
 static noinline int make_gss_context(struct svc_rqst *rqstp,
 				     struct svc_rdma_call *call)
 {
@@ -440,8 +196,8 @@ static noinline int make_gss_context(struct svc_rqst *rqstp,
 	if (svc_rdma_arg_in_pages(rqstp, &recv->hdr))
 		return deliver(rqstp, call);
 	call->recv = NULL;
-	refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
-	       "longer than a call may be");
+	svc_rdma_refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
+			"longer than a call may be");
 	svc_rdma_call_put(call);
 	return 0;
 }
@@ -458,20 +214,17 @@ static int deliver_inline(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 }
 
 /* Others' Replies have too many pages: like one whose Reads are complete */
-static noinline int wait_for_replies(struct svc_rdma_conn *conn,
-				     struct svc_rdma_call *call)
+static noinline int wait_for_replies(struct svc_rdma_call *call)
 {
-	spin_lock(&conn->lock);
-	ready_last(conn, call);
-	spin_unlock(&conn->lock);
+	svc_rdma_call_ready(call);
 	return 0;
 }
 
 /* It waited, and no Reads of it are in flight or complete */
 static noinline int resume(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
-	return call->recv->hdr.read_chunks ? resume_reads(rqstp, call) :
-					     deliver_inline(rqstp, call);
+	return call->recv->hdr.read_chunks ?
+	       svc_rdma_resume_reads(rqstp, call) : deliver_inline(rqstp, call);
 }
 
 static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
@@ -485,8 +238,8 @@ static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *c
 	if (svc_rdma_arg_from_reads(rqstp, call)) {
 		call->recv = NULL;
 		svc_rdma_call_put(call);
-		refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK,
-		       "no memory for it in one piece");
+		svc_rdma_refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK,
+				"no memory for it in one piece");
 		return 0;
 	}
 	return deliver(rqstp, call);
@@ -516,9 +269,9 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	call->recv = recv;
 	call->nr_payloads = 0;
 	if (recv->hdr.read_chunks)
-		return begin_reads(rqstp, call);
+		return svc_rdma_begin_reads(rqstp, call);
 	if (unlikely(!svc_rdma_may_reply(conn)))
-		return wait_for_replies(conn, call);
+		return wait_for_replies(call);
 	return deliver_inline(rqstp, call);
 }
 
@@ -540,7 +293,7 @@ static noinline void process_other(struct svc_rdma_conn *conn,
 	case RPCRDMA_DO_ERR_CHUNK:
 	case RPCRDMA_DO_BAD_HEADER:
 	case RPCRDMA_DO_INVAL_OPTION:
-		refuse(conn, recv, answer, why_refused(hdr));
+		svc_rdma_refuse(conn, recv, answer, why_refused(hdr));
 		return;
 	case RPCRDMA_DO_REPLY:
 		svc_rdma_bc_reply(conn, recv);
@@ -579,15 +332,6 @@ static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	return 0;
 }
 
-static noinline struct svc_rdma_call *take_waiting(struct svc_rdma_conn *conn)
-{
-	struct svc_rdma_call *call = conn->waiting;
-
-	if (!svc_rdma_may_read(conn) || !take_share(conn, call, call->wanted))
-		return NULL;
-	return cease_to_wait(conn);
-}
-
 /*
  * Either a Call of which nothing is missing, or one whose Reads may begin at last, or a
  * message, which is most often a Call, and an idle context for it: one lock for all.
@@ -606,7 +350,7 @@ static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
 	if (has_ready(conn))
 		call = take_ready(conn);
 	else if (unlikely(conn->waiting))
-		call = take_waiting(conn);
+		call = svc_rdma_take_waiting(conn);
 	if (!call && likely(has_received(conn))) {
 		*recv = take_received(conn);
 		call = svc_rdma_call_get(conn);

@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <rdma/rw.h>
 
-#include "svc_rdma.h"
+#include "read.h"
 
 /* Pages of a small I/O, at any alignment */
 #define SVC_RDMA_RW_SMALL	4

@@ -306,34 +306,6 @@ struct svc_rdma_call {
 };
 
 /**
- * svc_rdma_may_read - may the first Call that waits begin its RDMA Reads?
- * @conn: connection
- *
- * Context: process; the caller holds conn->lock.
- *
- * Return: false also when none waits.
- */
-static inline bool svc_rdma_may_read(const struct svc_rdma_conn *conn)
-{
-	return unlikely(conn->waiting) && !conn->starved &&
-	       rpcrdma_plan_pages_fit(atomic_read(&conn->read_pages),
-				      conn->waiting->wanted,
-				      conn->max_read_pages);
-}
-
-/**
- * svc_rdma_serve_waiting - let an nfsd thread begin RDMA Reads that may begin
- * @conn: connection; less is in flight than before, or one more waits
- *
- * Context: process; the caller holds conn->lock.
- */
-static inline void svc_rdma_serve_waiting(struct svc_rdma_conn *conn)
-{
-	if (svc_rdma_may_read(conn))
-		svc_rdma_make_ready(conn);
-}
-
-/**
  * svc_rdma_may_reply - may nfsd have a Call, whose Reply may need pages?
  * @conn: connection
  *
@@ -615,6 +587,9 @@ int svc_rdma_sendto(struct svc_rqst *rqstp);
 /* recvfrom.c */
 void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 int svc_rdma_recvfrom(struct svc_rqst *rqstp);
+void svc_rdma_call_ready(struct svc_rdma_call *call);
+void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+		     enum rpcrdma_answer answer, const char *why);
 int svc_rdma_received_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt);
 void svc_rdma_drop_received(struct svc_rdma_conn *conn);

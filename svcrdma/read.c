@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The RDMA Reads of a Call with Read chunks: where they go to, how they begin, and when.
+ *
+ * How long they take is the client's affair, so that what they go to is bounded for each
+ * connection. A Call that has to wait for others' Reads has no pages meanwhile, and
+ * holds up only those that have something to read themselves.
+ */
+
+#include <linux/sunrpc/xdr.h>
+
+#include "rpcrdma/layout.h"
+#include "arg.h"
+#include "read.h"
+
+/* Whoever calls these holds conn->lock */
+
+static void wait_last(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
+{
+	call->next = NULL;
+	*conn->waiting_end = call;
+	conn->waiting_end = &call->next;
+}
+
+static void wait_first(struct svc_rdma_conn *conn, struct svc_rdma_call *call)
+{
+	call->next = conn->waiting;
+	if (!call->next)
+		conn->waiting_end = &call->next;
+	conn->waiting = call;
+}
+
+static struct svc_rdma_call *cease_to_wait(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_call *call = conn->waiting;
+
+	conn->waiting = call->next;
+	if (!conn->waiting)
+		conn->waiting_end = &conn->waiting;
+	/* One that lacked MRs tries alone: two could take them from each other for ever */
+	conn->starved = call->lacked_mrs;
+	call->rws_returned = conn->rws_returned;
+	return call;
+}
+
+static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
+{
+	struct svc_rdma_call *call =
+		container_of(chain, struct svc_rdma_call, chain);
+	struct svc_rdma_conn *conn = call->conn;
+
+	if (status != IB_WC_SUCCESS) {
+		svc_rdma_rwset_release(conn, &call->reads);
+		svc_rdma_call_put(call);
+		return;
+	}
+	svc_rdma_call_ready(call);
+}
+
+/* Octets that go into pages, XDR roundup included */
+static u32 pages_len(const struct svc_rdma_call *call)
+{
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+
+	return call->layout == RPCRDMA_LAYOUT_CHUNK ?
+	       xdr_align_size(hdr->read_bytes) + svc_rdma_tail_len(hdr) :
+	       hdr->msg_len;
+}
+
+/* The chunk's octets, which go into pages of their own */
+static int read_chunk(struct svc_rdma_call *call)
+{
+	struct rpcrdma_read_iter *it = &call->it;
+	u32 at = 0;
+	int rc = 0;
+
+	if (rpcrdma_hdr_one_segment(&call->recv->hdr, &it->seg))
+		return svc_rdma_rwset_add(call->conn, &call->reads, &call->sink,
+					  0, &it->seg);
+	rpcrdma_read_iter_init(it, &call->recv->hdr);
+	while (!rc && rpcrdma_read_iter_next(it)) {
+		if (it->seg.length)
+			rc = svc_rdma_rwset_add(call->conn, &call->reads,
+						&call->sink, at, &it->seg);
+		at += it->seg.length;
+	}
+	return rc;
+}
+
+/* Whatever of the message is in chunks, each to its place */
+static noinline int read_message(struct svc_rdma_call *call)
+{
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+	int rc = 0;
+
+	rpcrdma_tiler_init(&tiler, &call->recv->hdr);
+	while (!rc && rpcrdma_tiler_next(&tiler, &ext)) {
+		if (ext.kind == RPCRDMA_EXTENT_READ)
+			rc = svc_rdma_rwset_add(call->conn, &call->reads,
+						&call->sink, ext.msg, &ext.seg);
+	}
+	return rc;
+}
+
+/*
+ * Takes a share of the connection's pages, which goes back with the Reads. No lock: what
+ * is given back under it makes room, and nobody is told of room that was taken.
+ */
+static bool take_share(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
+		       u32 pages)
+{
+	int others = atomic_read(&conn->read_pages);
+
+	do {
+		if (!rpcrdma_plan_pages_fit(others, pages,
+					    conn->max_read_pages))
+			return false;
+	} while (!atomic_try_cmpxchg(&conn->read_pages, &others,
+				     others + (int)pages));
+	call->reads.pages = pages;
+	if (unlikely(others + (int)pages >
+		     atomic_read(&conn->most_read_pages)))
+		svc_rdma_pages_note_most(&conn->most_read_pages, others + pages);
+	return true;
+}
+
+/* On error nothing is in progress, and what there is stays the call's */
+static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+		       struct svc_rdma_call *call)
+{
+	int rc = svc_rdma_call_own_pages(call, rqstp, call->reads.pages);
+
+	if (!rc)
+		rc = likely(call->layout == RPCRDMA_LAYOUT_CHUNK) ?
+		     read_chunk(call) : read_message(call);
+	if (!rc) {
+		rpcrdma_chain_init(&call->chain, reads_done);
+		rpcrdma_chain_append(conn->ep, &call->chain,
+				     svc_rdma_rwset_wrs(conn, &call->reads,
+							&call->chain, NULL));
+		rc = rpcrdma_sendq_post(conn->ep, &call->chain);
+	}
+	return rc;
+}
+
+/* What is in flight already has the pages that this one would go to */
+static noinline void wait_for_pages(struct svc_rdma_conn *conn,
+				    struct svc_rdma_call *call, u32 pages)
+{
+	call->wanted = pages;
+	spin_lock(&conn->lock);
+	conn->read_waits++;
+	/* Left behind by one that lacked MRs and was alone here */
+	if (!conn->waiting)
+		conn->starved = false;
+	wait_last(conn, call);
+	/* All that was in flight may have come to its end just now */
+	svc_rdma_serve_waiting(conn);
+	spin_unlock(&conn->lock);
+}
+
+/*
+ * The device reads into MRs, and others have them: it is the first one's turn when some
+ * are back.
+ */
+static void wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
+			 u32 pages)
+{
+	svc_rdma_call_put_pages(call);
+	call->wanted = pages;
+	call->lacked_mrs = true;
+	spin_lock(&conn->lock);
+	conn->read_waits++;
+	wait_first(conn, call);
+	conn->starved = conn->rws_taken != conn->rws_returned;
+	svc_rdma_serve_waiting(conn);
+	spin_unlock(&conn->lock);
+}
+
+/* Those that waited behind one that lacked MRs need not wait for its end */
+static void mrs_suffice(struct svc_rdma_conn *conn)
+{
+	spin_lock(&conn->lock);
+	conn->starved = false;
+	svc_rdma_serve_waiting(conn);
+	spin_unlock(&conn->lock);
+}
+
+static noinline void refuse_reads(struct svc_rdma_call *call)
+{
+	struct rpcrdma_recv *recv = call->recv;
+
+	call->recv = NULL;
+	svc_rdma_refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
+			"more to read than a call may have");
+}
+
+static noinline void reads_not_started(struct svc_rdma_conn *conn,
+				       struct svc_rdma_call *call, int rc)
+{
+	u32 pages = call->reads.pages;
+	/* Only what others have, or had, can be what it lacks: see cease_to_wait() */
+	bool wait = rc == -EAGAIN &&
+		    !(call->lacked_mrs &&
+		      svc_rdma_rwset_alone(conn, &call->reads,
+					   call->rws_returned));
+
+	if (wait) {
+		svc_rdma_rwset_undo(conn, &call->reads);
+		wait_for_mrs(conn, call, pages);
+		return;
+	}
+	svc_rdma_rwset_release(conn, &call->reads);
+	if (call->lacked_mrs) {
+		call->lacked_mrs = false;
+		mrs_suffice(conn);
+	}
+	if (rc == -EMSGSIZE || rc == -EAGAIN)
+		refuse_reads(call);
+	else if (rc != -ENOTCONN)
+		rpcrdma_ep_fail_reason(conn->ep, rc,
+				       "RDMA Reads could not be started");
+	svc_rdma_call_put(call);
+}
+
+/**
+ * svc_rdma_begin_reads - read what a Call has in chunks, or let it wait for that
+ * @rqstp: nfsd thread
+ * @call: Call with Read chunks; not the caller's any more
+ *
+ * Context: process, within svc_rdma_enter(); sleeps for memory, never for the peer.
+ *
+ * Return: 0: the Call is complete when its RDMA Reads are.
+ */
+int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	struct svc_rdma_conn *conn = call->conn;
+	u32 pages;
+	int rc;
+
+	call->layout = rpcrdma_plan_layout(&call->recv->hdr, PAGE_SIZE);
+	pages = DIV_ROUND_UP(pages_len(call), PAGE_SIZE);
+	/* A client that lets us read nothing would never see it begin */
+	if (unlikely(!svc_rdma_has_pages(rqstp, pages) ||
+		     !conn->ep->initiator_depth)) {
+		refuse_reads(call);
+		svc_rdma_call_put(call);
+		return 0;
+	}
+	/* In order with those that wait */
+	if (unlikely(READ_ONCE(conn->waiting) ||
+		     !take_share(conn, call, pages))) {
+		wait_for_pages(conn, call, pages);
+		return 0;
+	}
+	rc = start_reads(conn, rqstp, call);
+	if (unlikely(rc))
+		reads_not_started(conn, call, rc);
+	return 0;
+}
+
+/**
+ * svc_rdma_resume_reads - read what a Call that waited has in chunks
+ * @rqstp: nfsd thread; it has as many pages as all others
+ * @call: what svc_rdma_take_waiting() gave; not the caller's any more
+ *
+ * Context: process, within svc_rdma_enter(); sleeps for memory, never for the peer.
+ *
+ * Return: 0, as svc_rdma_begin_reads().
+ */
+int svc_rdma_resume_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	struct svc_rdma_conn *conn = call->conn;
+	bool lacked_mrs = call->lacked_mrs;
+	int rc;
+
+	/* When its Reads are posted it is not ours any more */
+	call->lacked_mrs = false;
+	rc = start_reads(conn, rqstp, call);
+	if (rc) {
+		call->lacked_mrs = lacked_mrs;
+		reads_not_started(conn, call, rc);
+	} else if (lacked_mrs) {
+		mrs_suffice(conn);
+	}
+	return 0;
+}
+
+/**
+ * svc_rdma_take_waiting - the first Call that waits, if it may begin to read
+ * @conn: connection on which a Call waits
+ *
+ * Context: process; the caller holds conn->lock.
+ *
+ * Return: it, with its share of the connection's pages, or NULL.
+ */
+struct svc_rdma_call *svc_rdma_take_waiting(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_call *call = conn->waiting;
+
+	if (!svc_rdma_may_read(conn) || !take_share(conn, call, call->wanted))
+		return NULL;
+	return cease_to_wait(conn);
+}
+
+/**
+ * svc_rdma_drop_waiting - forget the Calls that wait to read
+ * @conn: connection whose queues are drained
+ *
+ * Context: process, with no thread within svc_rdma_enter().
+ */
+void svc_rdma_drop_waiting(struct svc_rdma_conn *conn)
+{
+	while (conn->waiting)
+		svc_rdma_call_put(cease_to_wait(conn));
+}
