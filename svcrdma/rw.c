@@ -99,6 +99,8 @@ static inline void return_share(struct svc_rdma_conn *conn, u32 pages,
 static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 			   u32 pages, enum dma_data_direction dir, bool serve)
 {
+	/* A Send without Writes has nothing that a Call waits for to read */
+	bool served = serve && (rw || dir == DMA_FROM_DEVICE);
 	struct svc_rdma_rw *next, *surplus = NULL;
 
 	spin_lock(&conn->lock);
@@ -116,7 +118,7 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 	}
 	if (pages)
 		return_share(conn, pages, dir);
-	if (unlikely(conn->waiting) && serve) {
+	if (unlikely(conn->waiting) && served) {
 		conn->starved = false;
 		svc_rdma_serve_waiting(conn);
 	}

@@ -97,14 +97,18 @@ peer_bound() {
 	) >/dev/null 2>&1 &
 }
 
+peer_waits() { [ -e /run/peer_stop ] || grep -q ' [1-9]' /run/peer_seen; }
+
 # Packets of these kinds get lost, until some time after Calls had to wait
 peer_hold() {
+	nft delete table ip peer_hold 2>/dev/null || :
 	peer_bound "$1"
 	nft "add table ip peer_hold; add chain ip peer_hold in { type filter hook input priority 0; };
 		add rule ip peer_hold in udp dport 4791 @th,64,8 $2 drop"
 	(
 		set +e
-		wait_for 30 grep -q ' [1-9]' /run/peer_seen
+		wait_for 30 peer_waits
+		[ ! -e /run/peer_stop ] || exit
 		sleep 1.5
 		nft delete table ip peer_hold
 	) >/dev/null 2>&1 &
@@ -114,6 +118,7 @@ peer_hold() {
 peer_waited() {
 	cat /run/peer_before >$SVC_SIZE"$1_size"
 	touch /run/peer_stop
+	nft delete table ip peer_hold 2>/dev/null || :
 	wait_for 20 test -e /run/peer_done
 	awk -v most="$2" '$1 > pages { pages = $1 } $2 > waits { waits = $2 }
 		END { print pages + 0, "pages at most,", waits + 0, "Calls waited"; exit !(pages > 64 && pages <= most && waits) }' /run/peer_seen
