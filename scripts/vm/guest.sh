@@ -104,8 +104,9 @@ wait_for() {
 }
 
 # The two guests talk through a virtio-serial port that does not care about the
-# network's state: a signal is a name and perhaps a value, and stays raised.
-peer_signal() { printf '%s\n' "$*" >&$PEER_FD; }
+# network's state: a signal is a name and perhaps a value, and stays raised. A guest that
+# had to be started again has heard nothing of what was sent to it before, and asks.
+peer_signal() { printf '%s\n' "$*" | tee -a /run/peer.sent >&$PEER_FD; }
 
 # peer_wait NAME [SECONDS]: prints the value that came with it.
 peer_wait() {
@@ -114,15 +115,28 @@ peer_wait() {
 }
 
 peer_reader() {
+	printf 'again\n' >&$PEER_FD
+	# The port has an end when the other guest is started again, and goes on with that
+	until peer_hear; do sleep 0.2; done
+}
+peer_hear() {
 	local name value
 	while read -r name value; do
-		if [ "$name" = abort ]; then
+		case $name in
+		abort)
 			result "info the other guest failed: ending"
 			guest_end failure
-		fi
-		printf '%s\n' "$value" >"/run/peer/.$name"
-		mv "/run/peer/.$name" "/run/peer/$name"
+			;;
+		again)
+			[ ! -e /run/peer.sent ] || cat /run/peer.sent >&$PEER_FD
+			;;
+		*)
+			printf '%s\n' "$value" >"/run/peer/.$name"
+			mv "/run/peer/.$name" "/run/peer/$name"
+			;;
+		esac
 	done <&$PEER_FD
+	return 1
 }
 
 # ---- boot and end (used by init) ---------------------------------------------
