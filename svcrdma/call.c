@@ -135,3 +135,26 @@ void svc_rdma_calls_free(struct svc_rdma_conn *conn)
 	}
 	RPCRDMA_INVARIANT(12, !conn->nr_calls);
 }
+
+/**
+ * svc_rdma_call_ready - nothing of a Call is missing
+ * @call: Call whose RDMA Reads are complete, or that has none; not the caller's any more
+ *
+ * If it has to wait for others' Replies, the end of those tells a thread of it.
+ *
+ * Context: process.
+ */
+void svc_rdma_call_ready(struct svc_rdma_call *call)
+{
+	struct svc_rdma_conn *conn = call->conn;
+
+	call->next = NULL;
+	spin_lock(&conn->lock);
+	*conn->ready_end = call;
+	conn->ready_end = &call->next;
+	if (svc_rdma_may_reply(conn))
+		svc_rdma_make_ready(conn);
+	else
+		conn->reply_waits++;
+	spin_unlock(&conn->lock);
+}

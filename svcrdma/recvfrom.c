@@ -89,29 +89,6 @@ void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 }
 
 /**
- * svc_rdma_call_ready - nothing of a Call is missing
- * @call: Call whose RDMA Reads are complete, or that has none; not the caller's any more
- *
- * If it has to wait for others' Replies, the end of those tells a thread of it.
- *
- * Context: process.
- */
-void svc_rdma_call_ready(struct svc_rdma_call *call)
-{
-	struct svc_rdma_conn *conn = call->conn;
-
-	call->next = NULL;
-	spin_lock(&conn->lock);
-	*conn->ready_end = call;
-	conn->ready_end = &call->next;
-	if (svc_rdma_may_reply(conn))
-		svc_rdma_make_ready(conn);
-	else
-		conn->reply_waits++;
-	spin_unlock(&conn->lock);
-}
-
-/**
  * svc_rdma_drop_received - forget what no thread has taken yet
  * @conn: connection whose queues are drained
  *
@@ -164,28 +141,6 @@ static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	/* The privileged port that an export may ask for means nothing here */
 	set_bit(RQ_SECURE, &rqstp->rq_flags);
 	return rqstp->rq_arg.len;
-}
-
-/**
- * svc_rdma_refuse - answer a message with an RDMA_ERROR, and say so
- * @conn: connection
- * @recv: message; not the caller's any more
- * @answer: which error
- * @why: for the log
- *
- * Context: process, within svc_rdma_enter(); sleeps for memory.
- */
-void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-		     enum rpcrdma_answer answer, const char *why)
-{
-	int rc;
-
-	conn->ep->count.bad_headers++;
-	rpcrdma_ep_warn(conn->ep, "message refused: %s", why);
-	rc = svc_rdma_send_error(conn, recv, answer);
-	if (rc == -ENOMEM)
-		rpcrdma_ep_fail_reason(conn->ep, rc,
-				       "an error could not be sent");
 }
 
 static noinline int make_gss_context(struct svc_rqst *rqstp,

@@ -310,6 +310,28 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 }
 
 /**
+ * svc_rdma_refuse - answer a message with an RDMA_ERROR, and say so
+ * @conn: connection
+ * @recv: message; not the caller's any more
+ * @answer: which error
+ * @why: for the log
+ *
+ * Context: process, within svc_rdma_enter(); sleeps for memory.
+ */
+void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+		     enum rpcrdma_answer answer, const char *why)
+{
+	int rc;
+
+	conn->ep->count.bad_headers++;
+	rpcrdma_ep_warn(conn->ep, "message refused: %s", why);
+	rc = svc_rdma_send_error(conn, recv, answer);
+	if (rc == -ENOMEM)
+		rpcrdma_ep_fail_reason(conn->ep, rc,
+				       "an error could not be sent");
+}
+
+/**
  * svc_rdma_sends_alloc - contexts that reverse-direction Calls can count on
  * @conn: connection whose QP exists
  *

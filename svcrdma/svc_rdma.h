@@ -449,6 +449,7 @@ void svc_rdma_call_put(struct svc_rdma_call *call);
 void svc_rdma_call_put_pages(struct svc_rdma_call *call);
 int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 			    unsigned int nr);
+void svc_rdma_call_ready(struct svc_rdma_call *call);
 void svc_rdma_calls_free(struct svc_rdma_conn *conn);
 
 /**
@@ -493,6 +494,8 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle);
 int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 			enum rpcrdma_answer answer);
+void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+		     enum rpcrdma_answer answer, const char *why);
 int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_sends_free(struct svc_rdma_conn *conn);
 
@@ -587,9 +590,6 @@ int svc_rdma_sendto(struct svc_rqst *rqstp);
 /* recvfrom.c */
 void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 int svc_rdma_recvfrom(struct svc_rqst *rqstp);
-void svc_rdma_call_ready(struct svc_rdma_call *call);
-void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-		     enum rpcrdma_answer answer, const char *why);
 int svc_rdma_received_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt);
 void svc_rdma_drop_received(struct svc_rdma_conn *conn);
