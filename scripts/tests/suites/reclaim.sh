@@ -7,7 +7,7 @@
 
 RECLAIM_PROBES=/sys/kernel/tracing/kprobe_events
 RECLAIM_TRACE=/sys/kernel/tracing/instances/reclaim
-PF_WQ_WORKER=0x20 PF_MEMALLOC_NOIO=0x80000 PF_KTHREAD=0x200000
+PF_WQ_WORKER=0x20 PF_MEMALLOC=0x800 PF_MEMALLOC_NOIO=0x80000 PF_KTHREAD=0x200000
 
 # reclaim_probe PROBE…
 reclaim_probe() {
@@ -57,16 +57,30 @@ reclaim_teardowns() {
 	[ $tries -le 10 ]
 }
 
-reclaim_teardown_noio() {
-	local flags n=0 without=0
+# reclaim_teardown_has FLAG…: each, in all teardowns that were seen
+reclaim_teardown_has() {
+	local flags flag wanted=0 n=0 without=0
+	for flag; do wanted=$((wanted | flag)); done
 	for flags in $(reclaim_sleeps); do
 		[ $((flags & (PF_WQ_WORKER | PF_KTHREAD))) = $((PF_WQ_WORKER | PF_KTHREAD)) ] ||
 			{ echo "these are no worker's flags: $flags"; return 1; }
 		n=$((n + 1))
-		[ $((flags & PF_MEMALLOC_NOIO)) != 0 ] || without=$((without + 1))
+		[ $((flags & wanted)) = $wanted ] || without=$((without + 1))
 	done
-	echo "$n sleeps within a teardown, $without without PF_MEMALLOC_NOIO"
+	echo "$n sleeps within a teardown, $without without what they should have"
 	[ $n -ge 1 ] && [ $without = 0 ]
+}
+
+# A connection that pages are swapped out by is cut, until a teardown was seen to sleep
+reclaim_swap_cut() {
+	local tries
+	for ((tries = 1; tries <= 10; tries++)); do
+		cut_by_sysfs
+		stat -f $MNT
+		! wait_for 3 reclaim_slept || break
+	done
+	echo "$tries cuts"
+	[ $tries -le 10 ]
 }
 
 # Both sides' teardowns come with the unmount
@@ -74,10 +88,19 @@ suite_teardown() {
 	check "probes on teardowns" reclaim_teardown_probe
 	check "probes on the server's teardowns" on_server reclaim_teardown_probe
 	check "teardowns that sleep, on both sides" reclaim_teardowns
-	check "a teardown allocates without I/O" reclaim_teardown_noio
-	check "the server's teardown allocates without I/O" on_server reclaim_teardown_noio
-	reclaim_unprobe begin end sleep
+	check "a teardown allocates without I/O" reclaim_teardown_has $PF_MEMALLOC_NOIO
+	check "the server's teardown allocates without I/O" on_server "reclaim_teardown_has \$PF_MEMALLOC_NOIO"
 	on_server "reclaim_unprobe begin end sleep" >/dev/null
+	reclaim_unprobe begin end sleep
+	check "mount with a swap file" mount_nfs vers=3
+	mountpoint -q $MNT || return 0
+	check "swapon" swap_on 8
+	check "probes on its teardowns" reclaim_teardown_probe
+	check "a teardown that sleeps, while there is a swap file" reclaim_swap_cut
+	check "it has the reserves, and no I/O" reclaim_teardown_has $PF_MEMALLOC $PF_MEMALLOC_NOIO
+	reclaim_unprobe begin end sleep
+	check "swapoff" swap_off
+	check "umount with a swap file" umount_nfs
 }
 
 # ---- a callback's slot -----------------------------------------------------------

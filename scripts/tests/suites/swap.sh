@@ -10,8 +10,9 @@ SWAP_FILE=$MNT/swap.file
 vmstat() { awk -v key="$1" '$1 == key { print $2 }' /proc/vmstat; }
 meminfo() { awk -v key="$1:" '$1 == key { print $2 }' /proc/meminfo; }
 
+# swap_on [MEGABYTES]
 swap_on() {
-	dd if=/dev/zero of=$SWAP_FILE bs=1M count=192 status=none
+	dd if=/dev/zero of=$SWAP_FILE bs=1M count="${1:-192}" status=none
 	chmod 600 $SWAP_FILE
 	mkswap $SWAP_FILE
 	swapon $SWAP_FILE
