@@ -15,7 +15,7 @@
 #include <linux/sunrpc/sched.h>
 #include <linux/sunrpc/xprt.h>
 
-#include "svc_rdma.h"
+#include "send.h"
 
 static const struct rpc_timeout bc_timeout = {
 	.to_initval	= 60 * HZ,

@@ -155,6 +155,6 @@ void svc_rdma_call_ready(struct svc_rdma_call *call)
 	if (svc_rdma_may_reply(conn))
 		svc_rdma_make_ready(conn);
 	else
-		conn->reply_waits++;
+		conn->replies.waits++;
 	spin_unlock(&conn->lock);
 }

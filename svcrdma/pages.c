@@ -113,21 +113,6 @@ bool svc_rdma_pages_all(struct page **pages, unsigned int nr)
 }
 
 /**
- * svc_rdma_pages_note_most - more are in use than ever before
- * @most: what they were before
- * @now: what they are
- *
- * Context: any.
- */
-void svc_rdma_pages_note_most(atomic_t *most, int now)
-{
-	int before = atomic_read(most);
-
-	while (before < now && !atomic_try_cmpxchg(most, &before, now))
-		;
-}
-
-/**
  * svc_rdma_pages_drain - free what the pool holds
  *
  * Context: process; called when no connection is left, so that an idle module

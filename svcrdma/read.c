@@ -12,6 +12,7 @@
 #include "rpcrdma/layout.h"
 #include "arg.h"
 #include "read.h"
+#include "send.h"
 
 /* Whoever calls these holds conn->lock */
 
@@ -103,25 +104,12 @@ static noinline int read_message(struct svc_rdma_call *call)
 	return rc;
 }
 
-/*
- * Takes a share of the connection's pages, which goes back with the Reads. No lock: what
- * is given back under it makes room, and nobody is told of room that was taken.
- */
 static bool take_share(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
 		       u32 pages)
 {
-	int others = atomic_read(&conn->read_pages);
-
-	do {
-		if (!rpcrdma_plan_pages_fit(others, pages,
-					    conn->max_read_pages))
-			return false;
-	} while (!atomic_try_cmpxchg(&conn->read_pages, &others,
-				     others + (int)pages));
+	if (!svc_rdma_budget_try(&conn->reads, pages))
+		return false;
 	call->reads.pages = pages;
-	if (unlikely(others + (int)pages >
-		     atomic_read(&conn->most_read_pages)))
-		svc_rdma_pages_note_most(&conn->most_read_pages, others + pages);
 	return true;
 }
 
@@ -150,7 +138,7 @@ static noinline void wait_for_pages(struct svc_rdma_conn *conn,
 {
 	call->wanted = pages;
 	spin_lock(&conn->lock);
-	conn->read_waits++;
+	conn->reads.waits++;
 	/* Left behind by one that lacked MRs and was alone here */
 	if (!conn->waiting)
 		conn->starved = false;
@@ -171,7 +159,7 @@ static void wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
 	call->wanted = pages;
 	call->lacked_mrs = true;
 	spin_lock(&conn->lock);
-	conn->read_waits++;
+	conn->reads.waits++;
 	wait_first(conn, call);
 	conn->starved = conn->rws_taken != conn->rws_returned;
 	svc_rdma_serve_waiting(conn);

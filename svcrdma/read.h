@@ -23,9 +23,7 @@ void svc_rdma_drop_waiting(struct svc_rdma_conn *conn);
 static inline bool svc_rdma_may_read(const struct svc_rdma_conn *conn)
 {
 	return unlikely(conn->waiting) && !conn->starved &&
-	       rpcrdma_plan_pages_fit(atomic_read(&conn->read_pages),
-				      conn->waiting->wanted,
-				      conn->max_read_pages);
+	       svc_rdma_budget_fits(&conn->reads, conn->waiting->wanted);
 }
 
 /**

@@ -19,6 +19,7 @@
 #include "rpcrdma/layout.h"
 #include "arg.h"
 #include "read.h"
+#include "send.h"
 
 /**
  * svc_rdma_received_alloc - a place for each message that can arrive

@@ -84,10 +84,10 @@ static inline void return_share(struct svc_rdma_conn *conn, u32 pages,
 				enum dma_data_direction dir)
 {
 	if (dir == DMA_FROM_DEVICE) {
-		atomic_sub(pages, &conn->read_pages);
+		svc_rdma_budget_return(&conn->reads, pages);
 		return;
 	}
-	atomic_sub(pages, &conn->reply_pages);
+	svc_rdma_budget_return(&conn->replies, pages);
 	if (unlikely(conn->ready) && svc_rdma_may_reply(conn))
 		svc_rdma_make_ready(conn);
 }

@@ -7,7 +7,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "svc_rdma.h"
+#include "send.h"
 
 static void send_free(struct svc_rdma_send *send)
 {
@@ -188,12 +188,8 @@ static noinline unsigned int close_gaps(struct page **pages, unsigned int nr)
 /* Goes back with the Writes, where there are any: svc_rdma_rwset_release() */
 static void take_share(struct svc_rdma_send *send, u32 pages)
 {
-	struct svc_rdma_conn *conn = send->conn;
-	int now = atomic_add_return(pages, &conn->reply_pages);
-
+	svc_rdma_budget_take(&send->conn->replies, pages);
 	send->writes.pages = pages;
-	if (unlikely(now > atomic_read(&conn->most_reply_pages)))
-		svc_rdma_pages_note_most(&conn->most_reply_pages, now);
 }
 
 /**

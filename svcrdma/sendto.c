@@ -12,7 +12,7 @@
 #include <linux/sunrpc/xdr.h>
 
 #include "rpcrdma/plan.h"
-#include "svc_rdma.h"
+#include "send.h"
 
 /*
  * A Reply that fits a page is copied behind its header: to give the device the

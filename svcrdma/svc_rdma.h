@@ -22,19 +22,16 @@
 #include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/layout.h"
+#include "budget.h"
 
 struct svc_rdma_call;
 struct svc_rdma_rw;
-struct svc_rdma_send;
 
 /* Results of one RPC that may go into Write chunks, and Write chunks */
 #define SVC_RDMA_MAX_PAYLOADS	8
 
 /* Most segments in a Read list, or in a Write list and Reply chunk together */
 #define SVC_RDMA_MAX_SEGMENTS	512
-
-/* SGEs of a Send: the header and what follows it in place */
-#define SVC_RDMA_SEND_SGES	16
 
 /* SGEs of an RDMA Read or Write, where the device has so many */
 #define SVC_RDMA_RW_SGES	32
@@ -67,8 +64,7 @@ struct svc_rdma_send;
  * @ready: Calls of which nothing is missing, the first of them: their RDMA Reads are
  *	complete, or others' Replies had too many pages when their turn came
  * @ready_end: where the next of them goes
- * @max_reply_pages: pages with which Sends keep more from being begun; does not change
- * @reply_pages: those that Sends have; taken without @lock, given back with it
+ * @replies: pages that Sends have; without room no more are begun
  * @nr_calls: Call contexts in existence
  * @nr_sends: Send contexts in existence
  * @free_rws: idle RDMA Read and Write contexts, by size class
@@ -78,12 +74,7 @@ struct svc_rdma_send;
  * @waiting: Calls that have no pages to read into yet, in order, the first of them
  * @waiting_end: where the next of them goes
  * @starved: the first of them waits until a context, and the MRs it holds, is idle
- * @read_waits: counts Calls that had to wait
- * @max_read_pages: pages that RDMA Reads in flight may go to; does not change
- * @read_pages: and those they go to; taken without @lock, given back with it
- * @most_read_pages: the most they were
- * @most_reply_pages: the most that @reply_pages were
- * @reply_waits: counts Calls that waited for others' Replies
+ * @reads: pages that RDMA Reads in flight go to
  * @free_calls: idle Call contexts; @lock to take one, none to give one back
  * @free_sends: idle Send contexts; likewise
  */
@@ -105,8 +96,7 @@ struct svc_rdma_conn {
 	u32 received_end;
 	struct svc_rdma_call *ready;
 	struct svc_rdma_call **ready_end;
-	u32 max_reply_pages;
-	atomic_t reply_pages;
+	struct svc_rdma_budget replies;
 	unsigned int nr_calls;
 	unsigned int nr_sends;
 	struct svc_rdma_rw *free_rws[2];
@@ -116,13 +106,7 @@ struct svc_rdma_conn {
 	struct svc_rdma_call *waiting;
 	struct svc_rdma_call **waiting_end;
 	bool starved;
-	u64 read_waits;
-
-	u32 max_read_pages;
-	atomic_t read_pages;
-	atomic_t most_read_pages;
-	atomic_t most_reply_pages;
-	u64 reply_waits;
+	struct svc_rdma_budget reads;
 
 	struct llist_head free_calls;
 	struct llist_head free_sends;
@@ -244,8 +228,8 @@ static inline u32 svc_rdma_run_offset(const struct svc_rdma_run *run)
  * struct svc_rdma_rwset - RDMA Reads or Writes that go into one chain
  * @last: contexts, the last first; NULL: the set is empty
  * @slots: WRs they take
- * @pages: the share of the connection's @read_pages that Reads have, or of its
- *	@reply_pages that a Send has, with Writes or without
+ * @pages: the share of the connection's @reads that Reads have, or of its @replies that
+ *	a Send has, with Writes or without
  * @dir: DMA_FROM_DEVICE: Reads; DMA_TO_DEVICE: Writes
  */
 struct svc_rdma_rwset {
@@ -318,81 +302,8 @@ struct svc_rdma_call {
  */
 static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
 {
-	return likely(rpcrdma_plan_pages_fit(atomic_read(&conn->reply_pages), 1,
-					     conn->max_reply_pages));
+	return likely(svc_rdma_budget_fits(&conn->replies, 1));
 }
-
-/**
- * struct svc_rdma_result - a Write chunk and what goes into it
- * @chunk: as the Requester offered it
- * @payload: length 0: the chunk is not used
- */
-struct svc_rdma_result {
-	struct rpcrdma_chunk chunk;
-	struct svc_rdma_payload payload;
-};
-
-/**
- * struct svc_rdma_reply - how a Reply travels that may use chunks
- * @call: the Call
- * @send: the message
- * @buf: the RPC Reply
- * @result: the Write list, in order
- * @nr_results: its chunks
- * @range: what is left of @buf without the Write chunks' payloads
- * @nr_ranges: how many
- * @rest: octets of all ranges
- * @copied: @rest was copied: the device does not read nfsd's first page
- * @it: walks the Write list
- * @chunk: the Reply chunk
- *
- * Part of the Send context: on the stack the kernel would zero it each time.
- */
-struct svc_rdma_reply {
-	struct svc_rdma_call *call;
-	struct svc_rdma_send *send;
-	const struct xdr_buf *buf;
-	struct svc_rdma_result result[SVC_RDMA_MAX_PAYLOADS];
-	unsigned int nr_results;
-	struct svc_rdma_payload range[SVC_RDMA_MAX_PAYLOADS + 1];
-	unsigned int nr_ranges;
-	u32 rest;
-	bool copied;
-	struct rpcrdma_write_iter it;
-	struct rpcrdma_chunk chunk;
-};
-
-/**
- * struct svc_rdma_send - one message to be sent, and all that it owns
- * @free: among the connection's idle ones
- * @conn: its connection
- * @chain: RDMA Writes and the Send
- * @wr: the Send; what is the same for all messages stays in it
- * @sge: its SGEs; the first is the header's, whose length alone changes
- * @nr_sge: how many are set
- * @buf: the Transport Header, and what is copied behind it
- * @form: how the header is written
- * @enc: writes it
- * @writes: contexts of the RDMA Writes
- * @pages: pages they use; room for RPCSVC_MAXPAGES, allocated at first need
- * @nr_pages: how many are owned
- * @reply: how a Reply with chunks is put together
- */
-struct svc_rdma_send {
-	struct llist_node free;
-	struct svc_rdma_conn *conn;
-	struct rpcrdma_chain chain;
-	struct ib_send_wr wr;
-	struct ib_sge sge[SVC_RDMA_SEND_SGES];
-	unsigned int nr_sge;
-	struct rpcrdma_dmabuf buf;
-	struct rpcrdma_form form;
-	struct rpcrdma_enc enc;
-	struct svc_rdma_rwset writes;
-	struct page **pages;
-	unsigned int nr_pages;
-	struct svc_rdma_reply reply;
-};
 
 /* sysctl.c */
 extern unsigned int svc_rdma_max_requests;
@@ -426,7 +337,6 @@ unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr);
 void svc_rdma_pages_put(struct page **pages, unsigned int nr);
 bool svc_rdma_pages_all(struct page **pages, unsigned int nr);
 void svc_rdma_pages_drain(void);
-void svc_rdma_pages_note_most(atomic_t *most, int now);
 
 /* rw.c */
 int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
@@ -481,99 +391,6 @@ static inline void svc_rdma_call_put_recv(struct svc_rdma_call *call)
 	call->recv = NULL;
 	if (recv)
 		rpcrdma_recv_put(recv);
-}
-
-/* send.c */
-struct svc_rdma_send *svc_rdma_send_add(struct svc_rdma_conn *conn, gfp_t gfp);
-void svc_rdma_send_put(struct svc_rdma_send *send);
-void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers);
-int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
-		      u32 offset, u32 len);
-int svc_rdma_send_take_pages(struct svc_rdma_send *send,
-			     struct svc_rqst *rqstp, unsigned int skip);
-int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle);
-int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-			enum rpcrdma_answer answer);
-void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-		     enum rpcrdma_answer answer, const char *why);
-int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
-void svc_rdma_sends_free(struct svc_rdma_conn *conn);
-
-/**
- * svc_rdma_send_begin - an empty header
- * @send: context that owns nothing but its header buffer
- * @vers: version of the protocol that the message will have
- *
- * Context: any.
- */
-static inline void svc_rdma_send_begin(struct svc_rdma_send *send, u32 vers)
-{
-	rpcrdma_enc_init(&send->enc, send->buf.data,
-			 rpcrdma_ep_inline_send(send->conn->ep, vers));
-}
-
-/**
- * svc_rdma_send_get - begin a message
- * @conn: connection
- * @vers: version of the protocol that it will have
- * @gfp: how to allocate, should there be no idle context
- *
- * Context: process, within svc_rdma_enter(); sleeps as @gfp says.
- *
- * Return: a context with an empty header, or NULL: see svc_rdma_send_add().
- */
-static inline struct svc_rdma_send *
-svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers, gfp_t gfp)
-{
-	struct svc_rdma_send *send;
-	struct llist_node *node;
-
-	spin_lock(&conn->lock);
-	node = llist_del_first(&conn->free_sends);
-	spin_unlock(&conn->lock);
-	if (likely(node))
-		send = llist_entry(node, struct svc_rdma_send, free);
-	else
-		send = svc_rdma_send_add(conn, gfp);
-	if (likely(send))
-		svc_rdma_send_begin(send, vers);
-	return send;
-}
-
-/**
- * svc_rdma_send_copy - put octets behind the header
- * @send: context with a complete header
- * @buf: where from
- * @offset: first octet
- * @len: octets; they fit the header buffer
- *
- * Context: any.
- */
-static inline void svc_rdma_send_copy(struct svc_rdma_send *send,
-				      const struct xdr_buf *buf, u32 offset,
-				      u32 len)
-{
-	void *dst = send->buf.data + send->enc.len;
-
-	/* Small Replies are all head */
-	if (likely(offset + len <= buf->head[0].iov_len))
-		memcpy(dst, buf->head[0].iov_base + offset, len);
-	else
-		read_bytes_from_xdr_buf(buf, offset, dst, len);
-	send->enc.len += len;
-}
-
-/**
- * svc_rdma_send_is_plain - does the device read the header buffer alone?
- * @send: context that is not posted
- *
- * Context: any.
- *
- * Return: false when nfsd's pages are in use.
- */
-static inline bool svc_rdma_send_is_plain(const struct svc_rdma_send *send)
-{
-	return send->nr_sge == 1 && !send->writes.last;
 }
 
 /* backchannel.c */

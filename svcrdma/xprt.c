@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
 
-#include "svc_rdma.h"
+#include "send.h"
 
 /* Connections whose memory exists: the module stays until there are none */
 static atomic_t nr_conns;
@@ -68,8 +68,8 @@ static void ep_release(struct rpcrdma_ep *ep)
 	svc_rdma_sends_free(conn);
 	svc_rdma_rws_free(conn);
 	RPCRDMA_INVARIANT(11, conn->rws_taken == conn->rws_returned);
-	RPCRDMA_INVARIANT(16, !atomic_read(&conn->read_pages) && !conn->waiting);
-	RPCRDMA_INVARIANT(17, !atomic_read(&conn->reply_pages));
+	RPCRDMA_INVARIANT(16, !atomic_read(&conn->reads.used) && !conn->waiting);
+	RPCRDMA_INVARIANT(17, !atomic_read(&conn->replies.used));
 	up_write(&conn->use);
 }
 
@@ -87,14 +87,8 @@ static void ep_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 {
 	struct svc_rdma_conn *conn = ep->owner;
 
-	seq_printf(seq, " read_pages=%u max_read_pages=%u most_read_pages=%u read_waits=%llu",
-		   atomic_read(&conn->read_pages), conn->max_read_pages,
-		   atomic_read(&conn->most_read_pages),
-		   READ_ONCE(conn->read_waits));
-	seq_printf(seq, " reply_pages=%u max_reply_pages=%u most_reply_pages=%u reply_waits=%llu",
-		   atomic_read(&conn->reply_pages), conn->max_reply_pages,
-		   atomic_read(&conn->most_reply_pages),
-		   READ_ONCE(conn->reply_waits));
+	svc_rdma_budget_show(&conn->reads, seq, "read");
+	svc_rdma_budget_show(&conn->replies, seq, "reply");
 }
 
 static const struct rpcrdma_ep_ops ep_ops = {
@@ -207,10 +201,8 @@ static void conn_set_limits(struct svc_rdma_conn *conn)
 	 * may bring is bounded by nfsd's pages.
 	 */
 	conn->limits.max_message = 4 * RPCSVC_MAXPAYLOAD;
-	conn->max_read_pages = READ_ONCE(svc_rdma_max_outbound_size) >>
-			       PAGE_SHIFT;
-	conn->max_reply_pages = READ_ONCE(svc_rdma_max_reply_size) >>
-				PAGE_SHIFT;
+	conn->reads.max = READ_ONCE(svc_rdma_max_outbound_size) >> PAGE_SHIFT;
+	conn->replies.max = READ_ONCE(svc_rdma_max_reply_size) >> PAGE_SHIFT;
 }
 
 /*
