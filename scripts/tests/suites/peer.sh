@@ -99,11 +99,16 @@ peer_bound() {
 
 peer_waits() { [ -e /run/peer_stop ] || grep -q ' [1-9]' /run/peer_seen; }
 
-# Packets of these kinds get lost, until some time after Calls had to wait
+# Packets of these kinds get lost, until some time after Calls had to wait. Not those of
+# the mount beside peers: its Sends would exhaust their retries where this takes long. The
+# queue pairs that there are, but the peer's; a packet names that which it is for
 peer_hold() {
+	local others
 	nft delete table ip peer_hold 2>/dev/null || :
+	others=$(live_qps | paste -sd, -)
 	peer_bound "$1"
 	nft "add table ip peer_hold; add chain ip peer_hold in { type filter hook input priority 0; };
+		add rule ip peer_hold in udp dport 4791 @th,104,24 { ${others:-0} } accept;
 		add rule ip peer_hold in udp dport 4791 @th,64,8 $2 drop"
 	(
 		set +e
