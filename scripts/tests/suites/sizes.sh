@@ -4,7 +4,7 @@
 # Payload sizes at and around every boundary, aligned and odd offsets, buffered
 # and O_DIRECT from unaligned memory; long READDIR and READLINK; ACLs; mmap.
 
-SIZES="1 3 4 511 512 513 4095 4096 4097 65536 1048575 1048576"
+SIZES="1 3 4 511 512 513 4095 4096 4097 65536 1048575 1048576 1048577"
 OFFSETS="0 4096 4099"
 
 sizes_empty() {
@@ -25,13 +25,26 @@ sizes_direct() {
 	iocheck verify -o "$2" -l "$1" -b 1m -s "$1" -d -m 3 $MNT/size
 }
 
+# Memory in pieces, none of which begins or ends with a page: each is registered with
+# others or not, as the device can
+sizes_pieces() {
+	local n o
+	for n in 5 4096 8197 65536 262145 1048577; do
+		for o in $OFFSETS; do
+			iocheck write -o "$o" -l "$n" -b 256k -s "$n" -v "$@" -t -y $MNT/pieces
+			drop_caches
+			iocheck verify -o "$o" -l "$n" -b 256k -s "$n" -v "$@" $MNT/pieces
+		done
+	done
+}
+
 # Around the inline threshold: every third payload length for which a Call or
-# Reply of some version passes it.
+# Reply of some version passes it, and those next to the threshold itself.
 sizes_threshold() {
 	local n limit
 	limit=$(cat /proc/sys/sunrpc/rdma_max_inline_read)
 	[ "$limit" = "$(cat /proc/sys/sunrpc/rdma_max_inline_write)" ]
-	for n in $(seq $((limit - 266)) 3 $((limit + 2))); do
+	for n in $(seq $((limit - 266)) 3 $((limit + 2))) $((limit - 1)) $limit $((limit + 1)); do
 		iocheck write -l "$n" -b 8k -s "$n" -d -m 1 -t $MNT/threshold
 		iocheck verify -l "$n" -b 8k -s "$n" -d -m 7 $MNT/threshold
 	done
@@ -86,6 +99,8 @@ sizes_one_version() {
 			check "size $n at $o direct vers=$v" sizes_direct "$n" "$o"
 		done
 	done
+	check "memory in pieces buffered vers=$v" sizes_pieces
+	check "memory in pieces direct vers=$v" sizes_pieces -d
 	check "payloads around the inline threshold vers=$v" sizes_threshold
 	check "long READDIR vers=$v" sizes_readdir
 	check "READLINK to 4095 octets vers=$v" sizes_readlink

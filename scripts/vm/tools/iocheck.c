@@ -9,6 +9,7 @@
  *     -d   O_DIRECT          -m N  memory N bytes off a page boundary
  *     -M   through mmap      -t    truncate before writing
  *     -y   fsync at the end  -r N  repeat N times
+ *     -v   from or to pieces of memory here and there, of odd lengths
  *   "verify" is read that also wants the file to end at OFFSET + LENGTH. "memory" is
  *   no file: LENGTH of the process's own memory is filled and compared, N times.
  * Numbers take k and m. Exit 1 and one line on a mismatch or error.
@@ -22,9 +23,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+/* With -v: pieces that neither begin nor end with a page, with room between them */
+#define PIECES	512
+
 static uint64_t seed = 1;
+static int vectored;
 
 static uint8_t byte_at(uint64_t pos)
 {
@@ -72,11 +78,64 @@ static uint64_t number(const char *s)
 	return n;
 }
 
+/* Makes pieces of BUF, which has room for what is between them */
+static int cut(struct iovec *vec, uint8_t *buf, size_t n)
+{
+	static const size_t lens[] = { 1, 4095, 3, 511, 4097, 2048, 8191, 7 };
+	int nr = 0;
+
+	for (; n; nr++) {
+		size_t len = lens[nr % 8];
+
+		if (len > n || nr == PIECES - 1)
+			len = n;
+		vec[nr].iov_base = buf;
+		vec[nr].iov_len = len;
+		buf += len + 13;
+		n -= len;
+	}
+	return nr;
+}
+
+/* One block, all at once */
+static void transfer_pieces(int fd, int writing, uint8_t *buf, uint64_t pos, size_t n)
+{
+	struct iovec vec[PIECES];
+	int nr = cut(vec, buf, n);
+	uint64_t at = pos;
+	ssize_t r;
+
+	memset(buf, 0xa5, n + nr * 13);
+	for (int i = 0; writing && i < nr; at += vec[i++].iov_len)
+		fill(vec[i].iov_base, at, vec[i].iov_len);
+	r = writing ? pwritev(fd, vec, nr, pos) : preadv(fd, vec, nr, pos);
+	if (r < 0)
+		die(writing ? "write" : "read", pos);
+	if ((size_t)r != n) {
+		errno = 0;
+		die("not all of it", pos + r);
+	}
+	at = pos;
+	for (int i = 0; !writing && i < nr; at += vec[i++].iov_len)
+		compare(vec[i].iov_base, at, vec[i].iov_len);
+	/* Nobody may have written between them */
+	for (int i = 0; i < nr; i++)
+		for (int j = 0; j < 13; j++)
+			if (((uint8_t *)vec[i].iov_base)[vec[i].iov_len + j] != 0xa5) {
+				errno = 0;
+				die("octets behind a piece of memory are changed", pos);
+			}
+}
+
 /* One block by system calls; short transfers are continued. */
 static void transfer(int fd, int writing, uint8_t *buf, uint64_t pos, size_t n)
 {
 	size_t done = 0;
 
+	if (vectored) {
+		transfer_pieces(fd, writing, buf, pos, n);
+		return;
+	}
 	if (writing)
 		fill(buf, pos, n);
 	else
@@ -155,7 +214,7 @@ int main(int argc, char **argv)
 	mode = argv[1];
 	writing = !strcmp(mode, "write");
 	optind = 2;
-	while ((c = getopt(argc, argv, "o:l:b:s:dm:Mtyr:")) != -1) {
+	while ((c = getopt(argc, argv, "o:l:b:s:dm:Mtyr:v")) != -1) {
 		switch (c) {
 		case 'o': off = number(optarg); break;
 		case 'l': len = number(optarg); break;
@@ -167,6 +226,7 @@ int main(int argc, char **argv)
 		case 't': trunc = O_TRUNC; break;
 		case 'y': sync = 1; break;
 		case 'r': repeat = number(optarg); break;
+		case 'v': vectored = 1; break;
 		default: return 2;
 		}
 	}
@@ -178,7 +238,7 @@ int main(int argc, char **argv)
 	fd = open(argv[optind], flags | direct, 0644);
 	if (fd < 0)
 		die("open", 0);
-	buf = aligned_alloc(4096, ((block + skew) | 4095) + 1);
+	buf = aligned_alloc(4096, ((block + skew + (vectored ? PIECES * 13 : 0)) | 4095) + 1);
 	if (!buf)
 		die("memory", 0);
 	while (repeat--) {
