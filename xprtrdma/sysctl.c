@@ -12,6 +12,8 @@ unsigned int xprt_rdma_inline_read = RPCRDMA_INLINE_WANTED;
 unsigned int xprt_rdma_inline_write = RPCRDMA_INLINE_WANTED;
 /* How long a Connect Request may go unanswered, in seconds */
 unsigned int xprt_rdma_connect_timeout = XPRT_RDMA_CONNECT_TIMEOUT;
+/* Likewise, how long a connection is kept that nobody uses; 0: for ever */
+unsigned int xprt_rdma_idle_timeout = XPRT_RDMA_IDLE_TIMEOUT;
 /* Version two is an expired draft: nobody speaks it unasked */
 unsigned int xprt_rdma_max_version = RPCRDMA_V1;
 unsigned int xprt_rdma_version_timeout = XPRT_RDMA_VERSION_TIMEOUT;
@@ -35,6 +37,7 @@ static unsigned int version_max = RPCRDMA_V2;
 static unsigned int seconds_min = 1;
 static unsigned int seconds_max = 24 * 60 * 60;
 static unsigned int connect_max = 5 * 60;
+static unsigned int idle_min;
 static unsigned int padding_min;
 static unsigned int padding_max = PAGE_SIZE;
 
@@ -81,6 +84,15 @@ static struct ctl_table sysctls[] = {
 		.proc_handler	= proc_dointvec_minmax,
 		.extra1		= &seconds_min,
 		.extra2		= &connect_max,
+	},
+	{
+		.procname	= "rdma_idle_timeout",
+		.data		= &xprt_rdma_idle_timeout,
+		.maxlen		= sizeof(xprt_rdma_idle_timeout),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &idle_min,
+		.extra2		= &seconds_max,
 	},
 	{
 		.procname	= "rdma_max_version",

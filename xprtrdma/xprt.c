@@ -13,7 +13,6 @@
 
 /* Timers, in jiffies */
 #define BIND_TIMEOUT	(60 * HZ)
-#define IDLE_TIMEOUT	(5 * 60 * HZ)
 #define RECONNECT_MAX	(30 * HZ)
 #define CONNECT_MIN	(10 * HZ)
 
@@ -210,7 +209,7 @@ static void xprt_rdma_set_defaults(struct rpc_xprt *xprt,
 	xprt->connect_timeout = xprt->timeout->to_initval;
 	xprt->max_reconnect_timeout = RECONNECT_MAX;
 	xprt->bind_timeout = BIND_TIMEOUT;
-	xprt->idle_timeout = IDLE_TIMEOUT;
+	xprt->idle_timeout = READ_ONCE(xprt_rdma_idle_timeout) * HZ;
 	xprt->max_payload = XPRT_RDMA_PAYLOAD;
 	xprt->addrlen = args->addrlen;
 	memcpy(&xprt->addr, args->dstaddr, args->addrlen);

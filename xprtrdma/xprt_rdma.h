@@ -30,6 +30,8 @@
 #define XPRT_RDMA_INLINE_MAX	65536U
 /* In seconds: for a Connect Request */
 #define XPRT_RDMA_CONNECT_TIMEOUT	20U
+/* In seconds: for a connection that nobody uses */
+#define XPRT_RDMA_IDLE_TIMEOUT	300U
 /* In seconds: for the first answer in version two; for servers without it */
 #define XPRT_RDMA_VERSION_TIMEOUT	10U
 #define XPRT_RDMA_VERSION_MEMORY	600U
@@ -244,6 +246,7 @@ struct rpcrdma_xprt_stats {
  * @ep: the connection, or NULL. Changes with both @lock and the send lock
  *	of @xprt held.
  * @last_error: how the last attempt to connect ended
+ * @mounting: the attempt is the first, of an RPC that is to fail if it does
  * @inline_send: inline thresholds of the last connection for the next Call,
  *	written with @lock held
  * @inline_recv: see @inline_send
@@ -273,6 +276,7 @@ struct rpcrdma_xprt {
 	struct mutex lock;
 	struct rpcrdma_ep *ep;
 	int last_error;
+	bool mounting;
 	u32 inline_send;
 	u32 inline_recv;
 	struct rpcrdma_nego nego;
@@ -367,6 +371,7 @@ extern unsigned int xprt_rdma_inline_read;
 extern unsigned int xprt_rdma_inline_write;
 extern unsigned int xprt_rdma_max_version;
 extern unsigned int xprt_rdma_connect_timeout;
+extern unsigned int xprt_rdma_idle_timeout;
 extern unsigned int xprt_rdma_version_timeout;
 extern unsigned int xprt_rdma_version_memory;
 int xprt_rdma_sysctl_init(void);
@@ -422,6 +427,9 @@ static inline bool rpcrdma_version_settled(const struct rpcrdma_xprt *rx)
 
 /* credits.c */
 void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits);
+void rpcrdma_credits_spent(struct rpcrdma_xprt *rx, u32 cookie);
+void rpcrdma_credits_late(struct rpcrdma_xprt *rx);
+void rpcrdma_credits_lacking(struct rpcrdma_xprt *rx);
 bool rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by);
 void rpcrdma_credits_reset(struct rpcrdma_xprt *rx);
 

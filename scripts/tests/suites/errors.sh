@@ -31,6 +31,8 @@ suite_errors_no_device() {
 suite_errors() {
 	check "mount of an address nobody has" \
 		mount_fails 10.0.0.77 20049 '10.0.0.77:20049.*device' 30
+	check "mount of an address without a route" \
+		mount_fails 192.0.2.1 20049 '192.0.2.1:20049' 30
 	check "mount of a port without a listener" \
 		mount_fails $SERVER 20050 "$SERVER:20050 on rxe0.*nobody listens" 20
 	on_server "rping -s -a $SERVER -p 7000 >/run/rping 2>&1 & echo \$! >/run/rping.pid; wait_for 10 rping_listens" >/dev/null

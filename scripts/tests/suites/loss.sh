@@ -19,11 +19,16 @@ loss_off() {
 	nft delete table inet loss
 }
 
+# spikes_on DELAY SHARE: that share of the packets comes so much later, and out of order
+spikes_on() { tc qdisc add dev eth0 root netem limit 100000 delay "$1" reorder "$((100 - $2))%"; }
+spikes_off() { tc qdisc del dev eth0 root; }
+
+# loss_io LENGTH
 loss_io() {
 	local i jobs=()
 	for i in 1 2 3 4; do
-		{ iocheck write -l 1m -b 16k -s "$i" -d -t "$MNT/loss.$i" &&
-			iocheck verify -l 1m -b 16k -s "$i" -d "$MNT/loss.$i"; } &
+		{ iocheck write -l "$1" -b 16k -s "$i" -d -t "$MNT/loss.$i" &&
+			iocheck verify -l "$1" -b 16k -s "$i" -d "$MNT/loss.$i"; } &
 		jobs+=($!)
 	done
 	for i in "${jobs[@]}"; do
@@ -36,8 +41,19 @@ loss_round() {
 	c0=$(connects)
 	on_server "loss_on $1" >/dev/null
 	loss_on "$1"
-	loss_io
+	loss_io 1m
 	echo "server: $(on_server loss_off), client: $(loss_off)"
+	echo "$((SECONDS - t0)) s, connects $c0 -> $(connects)"
+}
+
+spikes_round() {
+	local t0=$SECONDS c0
+	c0=$(connects)
+	trap 'on_server "spikes_off || :" >/dev/null; spikes_off || :' EXIT
+	on_server "spikes_on $1 $2" >/dev/null
+	spikes_on "$1" "$2"
+	# rxe loses the connection every few seconds
+	loss_io 192k
 	echo "$((SECONDS - t0)) s, connects $c0 -> $(connects)"
 }
 
@@ -67,6 +83,8 @@ suite_loss() {
 	check "kprobe on REG_MR" regs_probe
 	check "mount loss vers=3" mount_nfs "vers=3,timeo=50"
 	check "verified I/O while one packet of 100 is lost" loss_round 100
+	check "verified I/O while one packet of four is out of order" spikes_round 1ms 25
+	check "verified I/O while one packet of 50 takes 100 ms more" spikes_round 100ms 2
 	check "no valid MR was registered" loss_registrations
 	info "$(loss_registrations || :), connects $(connects)"
 	regs_unprobe

@@ -36,15 +36,33 @@ swap_used() {
 }
 
 # A memory limit on one program; the rest of the guest has plenty
-swap_limited() {
+# LIMIT
+swap_cgroup() {
 	mkdir -p /run/cgroup
 	mountpoint -q /run/cgroup || mount -t cgroup2 none /run/cgroup
 	[ -e /run/cgroup/memory.max ] || echo +memory >/run/cgroup/cgroup.subtree_control
 	mkdir -p /run/cgroup/swap
-	echo 24M >/run/cgroup/swap/memory.max
+	echo "$1" >/run/cgroup/swap/memory.max
+}
+swap_limited() {
+	swap_cgroup 24M
 	# shellcheck disable=SC2016
 	swap_used bash -c 'echo $$ >/run/cgroup/swap/cgroup.procs; exec iocheck memory -l 36m'
 }
+
+# A file of eight times the memory that its writer may have: each page is dirty until the
+# server has it, and goes before the next can come
+swap_writeback() {
+	local before
+	swap_cgroup 48M
+	before=$(swap_limit_hits)
+	timeout -k 5 120 bash -c "echo \$\$ >/run/cgroup/swap/cgroup.procs; exec iocheck write -l 384m -b 1m -s 9 -t $MNT/writeback"
+	timeout -k 5 120 bash -c "echo \$\$ >/run/cgroup/swap/cgroup.procs; exec iocheck verify -l 384m -b 1m -s 9 $MNT/writeback"
+	echo "the limit was met $(($(swap_limit_hits) - before)) times"
+	[ "$(swap_limit_hits)" -gt $((before + 100)) ]
+	rm $MNT/writeback
+}
+swap_limit_hits() { awk '$1 == "max" { print $2 }' /run/cgroup/swap/memory.events; }
 
 # All memory but some is taken away, from the device's driver as well
 swap_short() {
@@ -68,5 +86,15 @@ suite_swap() {
 		check "memory runs short vers=$v" swap_short
 		check "swapoff vers=$v" swap_off
 		check "umount swap vers=$v" umount_nfs
+	done
+}
+
+suite_writeback() {
+	local v
+	for v in ${SWAP_VERSIONS:-3 4.2}; do
+		check "mount writeback vers=$v" mount_nfs "vers=$v"
+		mountpoint -q $MNT || continue
+		check "a writer under a memory limit vers=$v" swap_writeback
+		check "umount writeback vers=$v" umount_nfs
 	done
 }
