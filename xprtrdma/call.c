@@ -529,8 +529,10 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst)
 	rc = -ENOTCONN;
 	if (unlikely(rpcrdma_req_on_wire(req) || rpcrdma_req_sending(req)))
 		goto out_disconnect;
-	if (!xprt_request_get_cong(xprt, rqst))
+	if (!xprt_request_get_cong(xprt, rqst)) {
+		rpcrdma_credits_lacking(rx);
 		return -EBADSLT;
+	}
 
 	rc = rpcrdma_send_locked(rx, req);
 	if (rc == -ENOTCONN)

@@ -16,6 +16,26 @@ static bool rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
 	return left;
 }
 
+/*
+ * sunrpc wakes who waits for a credit when an RPC gives its own back. These came
+ * otherwise: the first of those that wait may send, and the rest after it.
+ */
+static void rpcrdma_credits_wake(struct rpcrdma_xprt *rx)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	bool room;
+
+	spin_lock(&xprt->transport_lock);
+	room = xprt->cwnd > xprt->cong &&
+	       test_and_clear_bit(XPRT_CWND_WAIT, &xprt->state);
+	spin_unlock(&xprt->transport_lock);
+	if (!room)
+		return;
+	/* As if the Send Queue had been full: this is what wakes senders */
+	xprt_wait_for_buffer_space(xprt);
+	xprt_write_space(xprt);
+}
+
 /**
  * rpcrdma_credits_update - the server has granted credits
  * @rx: transport
@@ -38,6 +58,8 @@ void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
 	spin_unlock(&rx->xprt.transport_lock);
 	if (unlikely(!left))
 		xprt_force_disconnect(&rx->xprt);
+	else
+		rpcrdma_credits_wake(rx);
 }
 
 /**
@@ -56,6 +78,65 @@ bool rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by)
 	rx->abandoned += by;
 	return rpcrdma_credits_apply(rx) &&
 	       rx->abandoned < min(rx->granted, rx->xprt.max_reqs / 2);
+}
+
+/**
+ * rpcrdma_credits_spent - too few credits were left when an RPC was given up
+ * @rx: transport
+ * @cookie: the connection's then
+ *
+ * A late Reply may have brought one back meanwhile, and a new connection has them all.
+ *
+ * Context: process.
+ */
+void rpcrdma_credits_spent(struct rpcrdma_xprt *rx, u32 cookie)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	bool spent;
+
+	spin_lock(&xprt->transport_lock);
+	spent = cookie == xprt->connect_cookie && !rpcrdma_credits_abandon(rx, 0);
+	spin_unlock(&xprt->transport_lock);
+	if (spent)
+		xprt_force_disconnect(xprt);
+}
+
+/**
+ * rpcrdma_credits_late - an RPC that was given up is answered after all
+ * @rx: transport; has one credit more
+ *
+ * Context: process.
+ */
+void rpcrdma_credits_late(struct rpcrdma_xprt *rx)
+{
+	spin_lock(&rx->xprt.transport_lock);
+	rpcrdma_credits_abandon(rx, -1);
+	spin_unlock(&rx->xprt.transport_lock);
+	rpcrdma_credits_wake(rx);
+}
+
+/**
+ * rpcrdma_credits_lacking - a Call is to wait for a credit
+ * @rx: transport, with its send lock held
+ *
+ * Until then sunrpc wakes nobody who wants to send. The Reply to a callback needs no
+ * credit and goes before the Calls, but may have been queued between two looks of sunrpc
+ * at the queue: then it would wait with them, and the server may answer none before it has
+ * it (RFC 8167, section 4.1).
+ *
+ * Context: process.
+ */
+void rpcrdma_credits_lacking(struct rpcrdma_xprt *rx)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	struct rpc_rqst *first;
+
+	/* It clears the bit, if it is set, and queues the Reply in one hold of this lock */
+	spin_lock(&xprt->queue_lock);
+	first = list_first_entry_or_null(&xprt->xmit_queue, struct rpc_rqst, rq_xmit);
+	if (first && first->rq_cong)
+		clear_bit(XPRT_CWND_WAIT, &xprt->state);
+	spin_unlock(&xprt->queue_lock);
 }
 
 /**

@@ -255,9 +255,8 @@ void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst)
 
 	req->credits_spent = false;
 	rpcrdma_req_put(req);
-	/* A new connection has all credits; perhaps it is there already */
-	if (unlikely(spent) && cookie == READ_ONCE(xprt->connect_cookie))
-		xprt_force_disconnect(xprt);
+	if (unlikely(spent))
+		rpcrdma_credits_spent(to_rpcrdma_xprt(xprt), cookie);
 }
 
 /**
@@ -536,11 +535,8 @@ bool rpcrdma_reqs_answer_abandoned(struct rpcrdma_xprt *rx, u32 xid)
 	spin_unlock(&rx->req_lock);
 	if (wire == RPCRDMA_WIRE_OFF)
 		return false;
-	if (wire == RPCRDMA_WIRE_ABANDONED) {
-		spin_lock(&rx->xprt.transport_lock);
-		rpcrdma_credits_abandon(rx, -1);
-		spin_unlock(&rx->xprt.transport_lock);
-	}
+	if (wire == RPCRDMA_WIRE_ABANDONED)
+		rpcrdma_credits_late(rx);
 	rpcrdma_req_put(req);
 	return true;
 }

@@ -5,7 +5,7 @@
  *
  *   proxy [-p PORT] [-n NFSD_PORT] [-s SEED] [-o REPORT] RULES
  *
- * SIGUSR1 lets go of the Replies that are held. SIGHUP writes the counts to
+ * SIGUSR1 lets go of the Replies that are held, SIGUSR2 of the oldest. SIGHUP writes the counts to
  * REPORT, key=value in one line, begins to count anew, and reads RULES again.
  */
 #include <errno.h>
@@ -110,21 +110,25 @@ static bool was_asked(const struct call *call)
 	return call->asked && !call->dev.hold;
 }
 
+static bool let_go_oldest(may_go may)
+{
+	struct call *call, *oldest = NULL;
+
+	for (call = calls; call; call = call->next)
+		if (call->state == CALL_HELD && may(call))
+			oldest = call;
+	if (!oldest)
+		return false;
+	report.late++;
+	answer(oldest);
+	return true;
+}
+
 /* Oldest first */
 static void let_go(may_go may)
 {
-	struct call *call, *oldest;
-
-	do {
-		oldest = NULL;
-		for (call = calls; call; call = call->next)
-			if (call->state == CALL_HELD && may(call))
-				oldest = call;
-		if (oldest) {
-			report.late++;
-			answer(oldest);
-		}
-	} while (oldest);
+	while (let_go_oldest(may))
+		;
 }
 
 static unsigned int gathered(uint32_t *want)
@@ -228,6 +232,10 @@ static void take_signal(void)
 		let_go(any);
 		return;
 	}
+	if (info.ssi_signo == SIGUSR2) {
+		let_go_oldest(any);
+		return;
+	}
 	write_report();
 	memset(&report, 0, sizeof(report));
 	rules_read(rules_file);
@@ -272,6 +280,7 @@ static int watch_signals(void)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_NONBLOCK);

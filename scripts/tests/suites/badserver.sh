@@ -33,6 +33,7 @@ proxy_count() { grep -c "$1" /run/proxy.log || :; }
 proxy_has() { [ "$(proxy_count "$1")" -ge "${2:-1}" ]; }
 proxy_wait() { wait_for "${2:-30}" proxy_has "$1"; }
 proxy_release() { kill -USR1 "$(cat /run/proxy.pid)"; }
+proxy_release_oldest() { kill -USR2 "$(cat /run/proxy.pid)"; }
 # Begins another case, and prints the report of the one before
 proxy_rules() {
 	sed 's/^/proxy: /' /run/proxy.log
@@ -179,6 +180,30 @@ bad_load_starve() {
 	timeout -k 1 30 stat -f $MNT
 	on_server "proxy_release"
 	for i in "${jobs[@]}"; do wait "$i" || return 1; done
+}
+
+# Both credits are in use, and whoever has one is killed: it comes back with the late Reply,
+# while the other does not. Who waits for a credit has it then.
+bad_load_late() {
+	local killed other waits
+	stat $MNT/few/one &
+	killed=$!
+	on_server "wait_for 20 proxy_has held 1"
+	stat $MNT/many/a-rather-long-name-for-a-file-1 &
+	other=$!
+	on_server "wait_for 20 proxy_has held 2"
+	stat -f $MNT &
+	waits=$!
+	wait_for 20 bad_waits FSSTAT sending
+	kill -9 $killed
+	wait_for 15 job_ended $killed
+	bad_waits FSSTAT sending
+	on_server "proxy_release_oldest"
+	wait_for 20 job_ended $waits
+	wait_job $waits
+	! job_ended $other
+	on_server "proxy_release"
+	wait_job $other
 }
 
 # The wire is down and the connection gone: who sends something begins to connect, who
