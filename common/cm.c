@@ -55,6 +55,7 @@ static void rpcrdma_ep_established(struct rpcrdma_ep *ep,
 static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
 {
 	const char *reason = rdma_reject_msg(ep->id, status);
+	int rc = -ECONNREFUSED;
 
 	/* The CM's own words for the commonest cause tell a user nothing */
 	if (rdma_protocol_ib(ep->id->device, ep->id->port_num) ||
@@ -63,8 +64,16 @@ static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
 			reason = "nobody listens on this port";
 		else if (status == IB_CM_REJ_CONSUMER_DEFINED)
 			reason = "the peer refuses the connection";
+		/*
+		 * It has one with such a queue pair from before this host was restarted,
+		 * and ends that now: the next attempt finds it gone.
+		 */
+		if (status == IB_CM_REJ_STALE_CONN) {
+			reason = "the peer still had a connection from before";
+			rc = -ENOTCONN;
+		}
 	}
-	rpcrdma_ep_fail_reason(ep, -ECONNREFUSED, reason);
+	rpcrdma_ep_fail_reason(ep, rc, reason);
 }
 
 /*
@@ -134,11 +143,11 @@ static int rpcrdma_ep_failure(struct rpcrdma_ep *ep)
 }
 
 /* Waits for the next step of the handshake; the failure funnel wakes us too */
-static int rpcrdma_ep_wait_step(struct rpcrdma_ep *ep, unsigned long timeout)
+static int rpcrdma_ep_wait_step(struct rpcrdma_ep *ep, unsigned long timeout,
+				const char *reason)
 {
 	if (!wait_for_completion_timeout(&ep->cm_done, timeout))
-		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-				       "the peer does not answer");
+		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT, reason);
 	return rpcrdma_ep_failure(ep);
 }
 
@@ -161,7 +170,7 @@ static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
 					     RPCRDMA_RESOLVE_TIMEOUT));
 	if (rc)
 		return rc;
-	rc = rpcrdma_ep_wait_step(ep, timeout);
+	rc = rpcrdma_ep_wait_step(ep, timeout, "the address is not resolved in time");
 	if (rc)
 		return rc;
 	rc = rpcrdma_device_attach(ep, id->device);
@@ -173,7 +182,7 @@ static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
 			   rdma_resolve_route(id, RPCRDMA_RESOLVE_TIMEOUT));
 	if (rc)
 		return rc;
-	return rpcrdma_ep_wait_step(ep, timeout);
+	return rpcrdma_ep_wait_step(ep, timeout, "the route is not resolved in time");
 }
 
 static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
@@ -194,7 +203,8 @@ static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
 	rc = RPCRDMA_ALLOC(-ENOMEM, rdma_connect(ep->id, &param));
 	if (rc)
 		return rc;
-	return rpcrdma_ep_wait_step(ep, ep->connect_timeout);
+	return rpcrdma_ep_wait_step(ep, ep->connect_timeout,
+				    "the peer does not answer");
 }
 
 /**

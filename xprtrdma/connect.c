@@ -187,12 +187,14 @@ static void rpcrdma_connected(struct rpcrdma_xprt *rx)
 /*
  * What the RPC layer does with an error: some end an RPC at once, soft or not.
  * For a mount that is right, it says what is wrong. A mount that was there
- * before must survive until the device or the server is back.
+ * before must survive until the device or the server is back: one that connects
+ * anew, or whose further connections (nconnect) are made by hard RPCs.
  */
 static int rpcrdma_connect_error(const struct rpcrdma_xprt *rx, int rc)
 {
 	switch (rc) {
 	case -ECONNREFUSED:
+	case -ENOTCONN:
 	case -ECONNRESET:
 	case -ECONNABORTED:
 	case -ENETDOWN:
@@ -209,7 +211,7 @@ static int rpcrdma_connect_error(const struct rpcrdma_xprt *rx, int rc)
 		/* Ends a soft-connect RPC at once, unlike -ETIMEDOUT */
 		return -EHOSTUNREACH;
 	}
-	return rx->xprt.stat.connect_count ? -ENETUNREACH : rc;
+	return rx->mounting ? rc : -ENETUNREACH;
 }
 
 static void rpcrdma_connect_worker(struct work_struct *work)
@@ -270,6 +272,8 @@ void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 	unsigned long delay = xprt_reconnect_delay(xprt);
 
 	WARN_ON_ONCE(!xprt_lock_connect(xprt, task, rx));
+	/* The worker is not queued: nobody reads it */
+	rx->mounting = !xprt->stat.connect_count && RPC_IS_SOFTCONN(task);
 	xprt_reconnect_backoff(xprt, RECONNECT_MIN);
 	queue_delayed_work(xprtiod_workqueue, &rx->connect_worker, delay);
 }
@@ -289,14 +293,16 @@ void xprt_rdma_close(struct rpc_xprt *xprt)
 
 /**
  * xprt_rdma_inject_disconnect - lose the connection, for fault injection
- * @xprt: transport, with its send lock held
+ * @xprt: transport; whoever calls need not have its send lock
  *
- * Context: process.
+ * Context: process, may sleep.
  */
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt)
 {
 	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
 
+	mutex_lock(&rx->lock);
 	if (rx->ep)
 		rpcrdma_ep_close(rx->ep);
+	mutex_unlock(&rx->lock);
 }

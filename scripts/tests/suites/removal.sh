@@ -363,3 +363,28 @@ suite_removal_while() {
 	check "server: removal while nfsd stops" removal_event on_server away_nfsd
 	check "umount removal while" removal_end
 }
+
+# A client that lost its power says no farewell, and its devices count their queue pairs
+# from the beginning again: the server still has a connection with such a queue pair,
+# refuses the new one for that, and ends the old one. A mount succeeds nevertheless. The
+# first queue pair of a new device is the same each time.
+stale_mount() {
+	local t0=$SECONDS lines
+	lines=$(dmesg | grep -c 'the peer still had a connection from before' || :)
+	mount_nfs vers=3
+	echo "$((SECONDS - t0)) s; $(dmesg | grep rpcrdma: | tail -n 1)"
+	[ "$(dmesg | grep -c 'the peer still had a connection from before')" = $((lines + 1)) ]
+	stat $MNT/stale
+}
+suite_stale() {
+	check "a new device" away_link
+	check "mount" mount_nfs vers=3
+	mountpoint -q $MNT || return 0
+	check "a file" touch $MNT/stale
+	check "the cable is out" cable_gone
+	check "the mount is given up" umount -f -l $MNT
+	check "the device counts from the beginning" away_link
+	check "the cable is in" cable_back
+	check "mount where the server has a connection from before" stale_mount
+	check "umount stale" umount_nfs
+}
