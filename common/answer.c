@@ -164,3 +164,24 @@ bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 		return hdr->reply_bytes && hdr->reply_bytes <= reply_offered;
 	return !hdr->reply_bytes;
 }
+
+/**
+ * rpcrdma_reply_in_place - is what is in the Reply chunk where it is decoded?
+ * @hdr: accepted header of a Reply in the Reply chunk, within what was offered
+ * @write_offered: octets of the Write chunk that the Call offered, 0: none
+ * @head: octets of the RPC message before those
+ *
+ * Beside a Write chunk the Reply chunk is the memory before and behind the data item. What
+ * came behind it stands right only if the item fills its memory up to the next XDR word.
+ *
+ * Context: Any context.
+ * Return: whether the Reply can be taken.
+ */
+bool rpcrdma_reply_in_place(const struct rpcrdma_hdr *hdr, u64 write_offered,
+			    u64 head)
+{
+	if (!write_offered || hdr->reply_bytes <= head)
+		return true;
+	return write_offered % 4 == 0 &&
+	       write_offered - hdr->write_bytes < 4;
+}

@@ -109,9 +109,7 @@ static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 	u64 written = hdr->write_bytes;
 
 	req->rx->stats.total_rdma_reply += hdr->reply_bytes + written;
-	/* Octets behind a data item that is short would stand elsewhere */
-	if (written && xdr_align_size(written) < buf->page_len &&
-	    hdr->reply_bytes > buf->head[0].iov_len)
+	if (!rpcrdma_reply_in_place(hdr, req->write_offered, buf->head[0].iov_len))
 		return -EIO;
 	if (written)
 		return rpcrdma_place_around(&req->rqst, NULL, hdr->reply_bytes,
@@ -265,6 +263,8 @@ static void rpcrdma_reply_matched(struct rpcrdma_ep *ep,
 		rpcrdma_bad_invalidation(ep);
 		goto out_drop;
 	}
+	/* The server answers: no need to wait before we connect again */
+	req->rx->xprt.reestablish_timeout = 0;
 	if (likely(list_empty(&req->mrs))) {
 		rpcrdma_complete(ep, req, recv);
 		return;
@@ -341,8 +341,6 @@ static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	struct rpcrdma_xprt *rx = ep->owner;
 	struct rpcrdma_req *req;
 
-	/* The server answers: no need to wait before we connect again */
-	rx->xprt.reestablish_timeout = 0;
 	req = rpcrdma_match(rx, recv->hdr.xid);
 	/* What was granted is a grant that could be believed: so is this one */
 	if (unlikely(!rpcrdma_version_settled(rx) ||

@@ -111,5 +111,7 @@ rpcrdma_answer_errcode(enum rpcrdma_answer answer)
 u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, bool matched);
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			  u64 reply_offered);
+bool rpcrdma_reply_in_place(const struct rpcrdma_hdr *hdr, u64 write_offered,
+			    u64 head);
 
 #endif /* RPCRDMA_ANSWER_H */
