@@ -23,13 +23,13 @@ peer_idle_none() { ! grep -q 'side=server' /proc/net/rpcrdma/connections; }
 
 # The pauses are from less than the timeout to more than it
 idle_race() {
-	local i before lines t0=$SECONDS n=50
+	local i before lines t0=$SECONDS n=25
 	before=$(connects)
 	lines=$(idle_lines)
 	for ((i = 0; i < n; i++)); do
 		iocheck write -l 24k -b 8k -s "$i" -d -t $MNT/idle
 		iocheck verify -l 24k -b 8k -s "$i" -d $MNT/idle
-		read -rt "$(printf '%d.%03d' $(((900 + i * 5) / 1000)) $(((900 + i * 5) % 1000)))" <>/run/idle.fifo || :
+		read -rt "$(printf '%d.%03d' $(((900 + i * 10) / 1000)) $(((900 + i * 10) % 1000)))" <>/run/idle.fifo || :
 	done
 	echo "$((SECONDS - t0)) s, connects $before -> $(connects)"
 	# Some came in time, some did not
