@@ -97,11 +97,11 @@ static void point_to_pages(struct svc_rqst *rqstp, u32 len)
 
 /*
  * The client says how large it is, and gets an error when there is no memory: that is no
- * reason to kill somebody. For what is larger than this the kernel does not do so.
+ * reason to try for ever, as the kernel does with what is not larger than this.
  */
 static gfp_t copy_gfp(u32 len)
 {
-	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN;
+	gfp_t gfp = GFP_NOIO | __GFP_NOWARN;
 
 	if (len <= PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
 		gfp |= __GFP_RETRY_MAYFAIL;

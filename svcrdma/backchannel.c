@@ -140,7 +140,8 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 	struct svc_rdma_send *send;
 	struct rpcrdma_enc *enc;
 
-	send = svc_rdma_send_get(conn, form.vers, rpc_task_gfp_mask());
+	send = svc_rdma_send_get(conn, form.vers,
+				 rpc_task_gfp_mask() & ~(__GFP_IO | __GFP_FS));
 	if (!send)
 		return -ENOBUFS;
 	enc = &send->enc;

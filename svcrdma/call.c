@@ -20,7 +20,7 @@ struct svc_rdma_call *svc_rdma_call_alloc(struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_call *call;
 
-	call = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*call), GFP_KERNEL));
+	call = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*call), GFP_NOIO));
 	if (!call)
 		return NULL;
 	call->conn = conn;
@@ -93,7 +93,7 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 	if (!call->pages) {
 		call->pages = RPCRDMA_ALLOC(NULL, kmalloc_array(RPCSVC_MAXPAGES,
 								sizeof(*call->pages),
-								GFP_KERNEL));
+								GFP_NOIO));
 		if (!call->pages)
 			return -ENOMEM;
 	}

@@ -239,6 +239,16 @@ static struct svc_rdma_conn *next_pending(struct svc_rdma_listener *listener)
 	return conn;
 }
 
+/* The connection's teardown, and who removes the device, wait for this */
+static int accept(struct svc_rdma_conn *conn)
+{
+	unsigned int noio = memalloc_noio_save();
+	int rc = rpcrdma_ep_accept(conn->ep);
+
+	memalloc_noio_restore(noio);
+	return rc;
+}
+
 /* Context: nfsd thread; sleeps for memory, not for the peer */
 static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 {
@@ -248,7 +258,7 @@ static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 	conn = next_pending(listener);
 	if (!conn)
 		return NULL;
-	if (rpcrdma_ep_accept(conn->ep)) {
+	if (accept(conn)) {
 		atomic_inc(&listener->status.refused);
 		svc_rdma_conn_abandon(conn);
 		return NULL;

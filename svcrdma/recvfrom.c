@@ -35,7 +35,7 @@ int svc_rdma_received_alloc(struct svc_rdma_conn *conn)
 
 	conn->received = RPCRDMA_ALLOC(NULL, kmalloc_array(size,
 							   sizeof(*conn->received),
-							   GFP_KERNEL));
+							   GFP_NOIO));
 	if (!conn->received)
 		return -ENOMEM;
 	conn->received_mask = size - 1;

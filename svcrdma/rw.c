@@ -11,6 +11,7 @@
 
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/rw.h>
 
@@ -43,7 +44,7 @@ static noinline struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn,
 	unsigned int max = large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
 	struct svc_rdma_rw *rw;
 
-	rw = RPCRDMA_ALLOC(NULL, kvmalloc(struct_size(rw, sgl, max), GFP_KERNEL));
+	rw = RPCRDMA_ALLOC(NULL, kvmalloc(struct_size(rw, sgl, max), GFP_NOIO));
 	if (rw) {
 		rw->large = large;
 		return rw;
@@ -254,6 +255,21 @@ static bool rw_fits(const struct rpcrdma_ep *ep,
 	return set->slots + DIV_ROUND_UP(nents, max(sges, 1U)) < max;
 }
 
+/* ib_core asks for memory, too: see svc_rdma_enter() */
+static int rw_map(struct rpcrdma_ep *ep, struct svc_rdma_rw *rw, u32 handle,
+		  u64 offset, enum dma_data_direction dir)
+{
+	unsigned int noio = memalloc_noio_save();
+	int rc = RPCRDMA_ALLOC(-ENOMEM,
+			       rdma_rw_ctx_init(&rw->ctx, ep->qp,
+						ep->id->port_num, rw->sgl,
+						rw->nents, 0, offset, handle,
+						dir));
+
+	memalloc_noio_restore(noio);
+	return rc;
+}
+
 static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 		      const struct xdr_buf *buf, u32 at, u32 len, u32 handle,
 		      u64 offset)
@@ -275,10 +291,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	rc = -EMSGSIZE;
 	if (unlikely(!rw_fits(ep, set, rw->nents)))
 		goto out;
-	rc = RPCRDMA_ALLOC(-ENOMEM,
-			   rdma_rw_ctx_init(&rw->ctx, ep->qp, ep->id->port_num,
-					    rw->sgl, rw->nents, 0, offset,
-					    handle, set->dir));
+	rc = rw_map(ep, rw, handle, offset, set->dir);
 	if (unlikely(rc < 0))
 		goto out;
 	set->slots += rc;

@@ -215,7 +215,7 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 	if (unlikely(!send->pages)) {
 		send->pages = RPCRDMA_ALLOC(NULL, kmalloc_array(RPCSVC_MAXPAGES,
 								sizeof(*send->pages),
-								GFP_KERNEL));
+								GFP_NOIO));
 		if (!send->pages)
 			return -ENOMEM;
 	}
@@ -292,7 +292,7 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 	u32 xid = recv->hdr.xid;
 
 	rpcrdma_recv_put(recv);
-	send = svc_rdma_send_get(conn, version, GFP_KERNEL);
+	send = svc_rdma_send_get(conn, version, GFP_NOIO);
 	if (!send)
 		return -ENOMEM;
 	if (answer == RPCRDMA_DO_ERR_VERS)
@@ -344,7 +344,7 @@ int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
 	int i;
 
 	for (i = 0; i < SVC_RDMA_BC_CREDITS + RPCRDMA_SEND_LAZY; i++) {
-		send = send_alloc(conn, GFP_KERNEL);
+		send = send_alloc(conn, GFP_NOIO);
 		if (!send)
 			return -ENOMEM;
 		conn->nr_sends++;

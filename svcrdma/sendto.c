@@ -488,7 +488,7 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
 	struct svc_rdma_send *send;
 
-	send = svc_rdma_send_get(conn, hdr->vers, GFP_KERNEL);
+	send = svc_rdma_send_get(conn, hdr->vers, GFP_NOIO);
 	if (unlikely(!send))
 		return -ENOMEM;
 	if (put_plain(send, hdr, &rqstp->rq_res)) {

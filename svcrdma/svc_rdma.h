@@ -137,7 +137,8 @@ static inline void svc_rdma_make_ready(struct svc_rdma_conn *conn)
  * svc_rdma_enter - use the connection's QP and device
  * @conn: connection
  *
- * Keeps the teardown from destroying them. Nobody waits for the peer within.
+ * Keeps the teardown from destroying them. Nobody waits for the peer within, nor for a
+ * mount of this host by the same device, as reclaim may: memory is asked for with GFP_NOIO.
  *
  * Context: process, may sleep while the teardown releases. No nesting.
  *

@@ -103,6 +103,81 @@ suite_teardown() {
 	check "umount with a swap file" umount_nfs
 }
 
+# ---- threads of nfsd -------------------------------------------------------------
+
+# The flags of the task that runs, which the kernel keeps for each processor: the guest
+# has one. Allocations are traced while a thread takes a message or sends a Reply
+reclaim_server_probe() {
+	local task flags
+	task=$(awk '$3 == "current_task" || $3 == "pcpu_hot" { print $1; exit }' /proc/kallsyms)
+	flags="flags=+44(+0x$task(@__per_cpu_offset)):x32"
+	reclaim_probe "p:reclaim/accepts rpcrdma_ep_set_up $flags" \
+		"p:reclaim/takes svc_rdma_recvfrom $flags" 'r:reclaim/taken svc_rdma_recvfrom' \
+		"p:reclaim/replies svc_rdma_sendto $flags" 'r:reclaim/replied svc_rdma_sendto' \
+		"p:reclaim/maps rdma_rw_ctx_init $flags" 'r:reclaim/mapped rdma_rw_ctx_init'
+	echo 'enable_event:kmem:kmalloc' >$RECLAIM_TRACE/events/reclaim/takes/trigger
+	echo 'enable_event:kmem:kmalloc' >$RECLAIM_TRACE/events/reclaim/replies/trigger
+	echo 'disable_event:kmem:kmalloc' >$RECLAIM_TRACE/events/reclaim/taken/trigger
+	echo 'disable_event:kmem:kmalloc' >$RECLAIM_TRACE/events/reclaim/replied/trigger
+	reclaim_begin
+}
+
+# reclaim_server_has EVENT FLAGS: what nfsd's threads have there of PF_MEMALLOC_NOIO
+reclaim_server_has() {
+	local flags n=0 other=0
+	for flags in $(awk -v event=" $1: " 'index($0, event) { sub(/.*flags=/, ""); print }' $RECLAIM_TRACE/trace); do
+		[ $((flags & (PF_WQ_WORKER | PF_KTHREAD))) = $((PF_KTHREAD)) ] ||
+			{ echo "these are no flags of nfsd's: $flags"; return 1; }
+		n=$((n + 1))
+		[ $((flags & PF_MEMALLOC_NOIO)) = $(($2)) ] || other=$((other + 1))
+	done
+	echo "$1: $n times, $other of them with other flags than it should"
+	[ $n -ge 1 ] && [ $other = 0 ]
+}
+
+# Contexts, and room for their pages. What ib_core asks for does as its flags say; and
+# interrupts come in between, which do not wait
+reclaim_server_asks() {
+	awk '
+	{ pid = $1; sub(/.*-/, "", pid) }
+	/ (takes|replies): / { within[pid] = 1 }
+	/ (taken|replied): / { delete within[pid] }
+	/ maps: / { mapping[pid] = 1 }
+	/ mapped: / { delete mapping[pid] }
+	/ kmalloc: / && pid in within && !(pid in mapping) && !/GFP_(ATOMIC|NOWAIT)/ {
+		print
+		n++
+		if (!/GFP_NOIO/)
+			other++
+	}
+	END {
+		printf "%d allocations of nfsd, %d that may be I/O\n", n, other
+		exit !(n >= 3 && !other)
+	}' $RECLAIM_TRACE/trace
+}
+
+# What has Read chunks, and what has Write chunks
+reclaim_server_io() {
+	iocheck write -l 512k -b 64k -s 1 -d $MNT/reclaim
+	iocheck verify -l 512k -b 64k -s 1 -d $MNT/reclaim
+	rm $MNT/reclaim
+}
+
+# Whoever uses a connection's device holds up the end of it, for which others wait
+suite_reclaim() {
+	check "probes on nfsd's threads" on_server reclaim_server_probe
+	check "mount reclaim" mount_nfs vers=3
+	mountpoint -q $MNT || return 0
+	check "I/O reclaim" reclaim_server_io
+	check "umount reclaim" umount_nfs
+	check "nfsd accepts a connection without I/O" on_server "reclaim_server_has accepts \$PF_MEMALLOC_NOIO"
+	check "nfsd has chunks mapped without I/O" on_server "reclaim_server_has maps \$PF_MEMALLOC_NOIO"
+	check "nfsd takes messages as it did before" on_server "reclaim_server_has takes 0"
+	check "nfsd replies as it did before" on_server "reclaim_server_has replies 0"
+	check "nfsd allocates without I/O where it uses a connection" on_server reclaim_server_asks
+	on_server "reclaim_unprobe accepts takes taken replies replied maps mapped" >/dev/null
+}
+
 # ---- a callback's slot -----------------------------------------------------------
 
 # Allocations are traced while a callback is being received only
