@@ -157,26 +157,47 @@ int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	return 0;
 }
 
+/* What we write is not for the page cache */
+static int own_pages(struct page **pages, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct page *page = pages[i];
+
+		if (unlikely(svc_rdma_page_is_shared(page)))
+			page = svc_rdma_page_renew(page);
+		if (!page)
+			return -ENOMEM;
+		pages[i] = page;
+	}
+	return 0;
+}
+
 /**
  * svc_rdma_arg_in_pages - a Call that was received in one piece, but may not stay so
  * @rqstp: nfsd thread; the Call takes its first pages
  * @hdr: accepted header of a Call without Read chunks
  *
- * Context: process.
+ * Context: process, may sleep.
  *
- * Return: false when the thread has too few pages.
+ * Return: 0; -EMSGSIZE when the thread has too few pages; -ENOMEM: others refer to one of
+ * them, and there is no memory for another.
  */
-bool svc_rdma_arg_in_pages(struct svc_rqst *rqstp,
-			   const struct rpcrdma_hdr *hdr)
+int svc_rdma_arg_in_pages(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 {
 	u32 len = hdr->body_len;
 	unsigned int nr = DIV_ROUND_UP(len, PAGE_SIZE);
+	int rc;
 
 	if (!svc_rdma_has_pages(rqstp, nr))
-		return false;
+		return -EMSGSIZE;
+	rc = own_pages(rqstp->rq_pages, nr);
+	if (rc)
+		return rc;
 	fill_pages(rqstp->rq_pages, 0, hdr->buf + hdr->body, len);
 	point_to_pages(rqstp, len);
 	rqstp->rq_respages = &rqstp->rq_pages[nr];
 	rqstp->rq_next_page = rqstp->rq_respages;
-	return true;
+	return 0;
 }

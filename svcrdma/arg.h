@@ -71,7 +71,6 @@ static inline void svc_rdma_arg_inline(struct svc_rqst *rqstp,
 }
 
 int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call);
-bool svc_rdma_arg_in_pages(struct svc_rqst *rqstp,
-			   const struct rpcrdma_hdr *hdr);
+int svc_rdma_arg_in_pages(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr);
 
 #endif /* SVCRDMA_ARG_H */

@@ -61,16 +61,6 @@ void svc_rdma_call_put(struct svc_rdma_call *call)
 	llist_add(&call->free, &call->conn->free_calls);
 }
 
-/* What is also in the page cache is not for us: see pages.c */
-static noinline struct page *replace_shared(struct page *page)
-{
-	struct page *fresh = RPCRDMA_ALLOC(NULL, alloc_page(GFP_KERNEL));
-
-	if (fresh)
-		put_page(page);
-	return fresh;
-}
-
 /**
  * svc_rdma_call_own_pages - pages for RDMA Reads to go to
  * @call: Call; has no pages yet
@@ -102,7 +92,7 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 		page = rqstp->rq_pages[got];
 		RPCRDMA_INVARIANT(9, page);
 		if (unlikely(svc_rdma_page_is_shared(page))) {
-			page = replace_shared(page);
+			page = svc_rdma_page_renew(page);
 			if (!page) {
 				call->nr_pages = got;
 				return -ENOMEM;

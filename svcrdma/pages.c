@@ -92,6 +92,23 @@ void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 }
 
 /**
+ * svc_rdma_page_renew - a page of our own for one that others refer to
+ * @page: page of an nfsd thread, which may be in the page cache, too
+ *
+ * Context: process, may sleep.
+ *
+ * Return: a page in its place, which is put; or NULL, when it is not.
+ */
+struct page *svc_rdma_page_renew(struct page *page)
+{
+	struct page *fresh = RPCRDMA_ALLOC(NULL, alloc_page(GFP_NOIO));
+
+	if (fresh)
+		put_page(page);
+	return fresh;
+}
+
+/**
  * svc_rdma_pages_all - are they all there?
  * @pages: pages
  * @nr: how many there should be

@@ -148,12 +148,14 @@ static noinline int make_gss_context(struct svc_rqst *rqstp,
 				     struct svc_rdma_call *call)
 {
 	struct rpcrdma_recv *recv = call->recv;
+	int rc = svc_rdma_arg_in_pages(rqstp, &recv->hdr);
 
-	if (svc_rdma_arg_in_pages(rqstp, &recv->hdr))
+	if (!rc)
 		return deliver(rqstp, call);
 	call->recv = NULL;
 	svc_rdma_refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
-			"longer than a call may be");
+			rc == -ENOMEM ? "no memory for its pages" :
+					"longer than a call may be");
 	svc_rdma_call_put(call);
 	return 0;
 }

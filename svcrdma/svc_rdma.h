@@ -336,6 +336,7 @@ static inline bool svc_rdma_page_is_shared(struct page *page)
 
 unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr);
 void svc_rdma_pages_put(struct page **pages, unsigned int nr);
+struct page *svc_rdma_page_renew(struct page *page);
 bool svc_rdma_pages_all(struct page **pages, unsigned int nr);
 void svc_rdma_pages_drain(void);
 
