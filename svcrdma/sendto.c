@@ -498,19 +498,28 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	return send_chunks(rqstp, call, send);
 }
 
+static noinline void drop_shared_pages(struct page **page, struct page **end)
+{
+	for (; page < end; page++) {
+		if (!*page || !svc_rdma_page_is_shared(*page))
+			continue;
+		put_page(*page);
+		*page = NULL;
+	}
+}
+
 /*
  * Where nfsd has spliced a READ and then finds no room for its result, or fails half way,
- * it forgets the pages: they stay where the next Reply, or Call, would be written to.
+ * it forgets the pages: they stay where the next Reply, or Call, would be written to. The
+ * first of them tells; others, that the page cache has dropped meanwhile, may be among them.
  */
 static void drop_forgotten_pages(struct svc_rqst *rqstp)
 {
 	struct page **page = rqstp->rq_next_page;
 
-	while (page < rqstp->rq_page_end && *page &&
-	       unlikely(svc_rdma_page_is_shared(*page))) {
-		put_page(*page);
-		*page++ = NULL;
-	}
+	if (page < rqstp->rq_page_end && *page &&
+	    unlikely(svc_rdma_page_is_shared(*page)))
+		drop_shared_pages(page, rqstp->rq_page_end);
 }
 
 /**
