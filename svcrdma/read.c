@@ -175,13 +175,12 @@ static void mrs_suffice(struct svc_rdma_conn *conn)
 	spin_unlock(&conn->lock);
 }
 
-static noinline void refuse_reads(struct svc_rdma_call *call)
+static noinline void refuse_reads(struct svc_rdma_call *call, const char *why)
 {
 	struct rpcrdma_recv *recv = call->recv;
 
 	call->recv = NULL;
-	svc_rdma_refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
-			"more to read than a call may have");
+	svc_rdma_refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK, why);
 }
 
 static noinline void reads_not_started(struct svc_rdma_conn *conn,
@@ -204,8 +203,10 @@ static noinline void reads_not_started(struct svc_rdma_conn *conn,
 		call->lacked_mrs = false;
 		mrs_suffice(conn);
 	}
-	if (rc == -EMSGSIZE || rc == -EAGAIN)
-		refuse_reads(call);
+	if (rc == -ENOSPC)
+		refuse_reads(call, "more RDMA Reads than the Send Queue has room for");
+	else if (rc == -EAGAIN)
+		refuse_reads(call, "more RDMA Reads than there are MRs for");
 	else if (rc != -ENOTCONN)
 		rpcrdma_ep_fail_reason(conn->ep, rc,
 				       "RDMA Reads could not be started");
@@ -232,7 +233,9 @@ int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	/* A client that lets us read nothing would never see it begin */
 	if (unlikely(!svc_rdma_has_pages(rqstp, pages) ||
 		     !conn->ep->initiator_depth)) {
-		refuse_reads(call);
+		refuse_reads(call, conn->ep->initiator_depth ?
+			     "more to read than a call may have" :
+			     "to be read, and the connection is without RDMA Reads");
 		svc_rdma_call_put(call);
 		return 0;
 	}

@@ -288,7 +288,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	rc = -EINVAL;
 	if (unlikely(!done))
 		goto out;
-	rc = -EMSGSIZE;
+	rc = -ENOSPC;
 	if (unlikely(!rw_fits(ep, set, rw->nents)))
 		goto out;
 	rc = rw_map(ep, rw, handle, offset, set->dir);
@@ -298,7 +298,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	rw->next = set->last;
 	set->last = rw;
 	/* With MRs it may be more than estimated; there is a Send to come */
-	return set->slots < rpcrdma_sendq_max_chain(ep) ? done : -EMSGSIZE;
+	return set->slots < rpcrdma_sendq_max_chain(ep) ? done : -ENOSPC;
 out:
 	rw_put(conn, rw, set->dir);
 	return rc;
@@ -315,7 +315,7 @@ out:
  * Context: process, may sleep; within svc_rdma_enter(). The pages must stay
  * until svc_rdma_rwset_release(), which is due after an error, too.
  *
- * Return: 0; -EMSGSIZE when the chain would be longer than the Send Queue;
+ * Return: 0; -ENOSPC when the chain would be longer than the Send Queue;
  * -EINVAL when @buf ends before the segment does; -EAGAIN when the device
  * needs MRs for this and all are in use; -ENOMEM, -EIO.
  */
