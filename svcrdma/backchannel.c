@@ -142,7 +142,7 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 
 	send = svc_rdma_send_get(conn, form.vers,
 				 rpc_task_gfp_mask() & ~(__GFP_IO | __GFP_FS));
-	if (!send)
+	if (IS_ERR(send))
 		return -ENOBUFS;
 	enc = &send->enc;
 	rpcrdma_enc_plain(enc,

@@ -64,7 +64,7 @@ static unsigned int sends_max(const struct rpcrdma_ep *ep)
  *
  * Context: process, within svc_rdma_enter(); sleeps as @gfp says.
  *
- * Return: the context, or NULL: memory is short, or the peer does not take
+ * Return: the context; ERR_PTR(-ENOMEM), or ERR_PTR(-ENOBUFS) when the peer does not take
  * what is sent.
  */
 struct svc_rdma_send *svc_rdma_send_add(struct svc_rdma_conn *conn, gfp_t gfp)
@@ -77,15 +77,32 @@ struct svc_rdma_send *svc_rdma_send_add(struct svc_rdma_conn *conn, gfp_t gfp)
 	conn->nr_sends += may_alloc;
 	spin_unlock(&conn->lock);
 	if (!may_alloc)
-		return NULL;
+		return ERR_PTR(-ENOBUFS);
 
 	send = send_alloc(conn, gfp);
 	if (!send) {
 		spin_lock(&conn->lock);
 		conn->nr_sends--;
 		spin_unlock(&conn->lock);
+		return ERR_PTR(-ENOMEM);
 	}
 	return send;
+}
+
+/**
+ * svc_rdma_send_failed - end a connection on which something could not be sent
+ * @conn: connection
+ * @rc: negative errno; -ENOTCONN: it has ended
+ * @what: literal for the log, unless there is more to say
+ *
+ * Context: process.
+ */
+void svc_rdma_send_failed(struct svc_rdma_conn *conn, int rc, const char *what)
+{
+	if (rc == -ENOBUFS)
+		what = "the client does not take what is sent";
+	if (rc != -ENOTCONN)
+		rpcrdma_ep_fail_reason(conn->ep, rc, what);
 }
 
 /* Gives back all but the context and its header buffer */
@@ -281,7 +298,7 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
  *
  * Context: process, may sleep; within svc_rdma_enter().
  *
- * Return: 0, -ENOMEM, or -ENOTCONN.
+ * Return: 0, -ENOMEM or -ENOBUFS as svc_rdma_send_add(), or -ENOTCONN.
  */
 int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 			enum rpcrdma_answer answer)
@@ -293,8 +310,8 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 
 	rpcrdma_recv_put(recv);
 	send = svc_rdma_send_get(conn, version, GFP_NOIO);
-	if (!send)
-		return -ENOMEM;
+	if (IS_ERR(send))
+		return PTR_ERR(send);
 	if (answer == RPCRDMA_DO_ERR_VERS)
 		rpcrdma_enc_err_vers(&send->enc, xid, version, credits,
 				     conn->limits.vers_min,
@@ -322,9 +339,8 @@ void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 	conn->ep->count.bad_headers++;
 	rpcrdma_ep_warn(conn->ep, "message refused: %s", why);
 	rc = svc_rdma_send_error(conn, recv, answer);
-	if (rc == -ENOMEM)
-		rpcrdma_ep_fail_reason(conn->ep, rc,
-				       "an error could not be sent");
+	if (rc)
+		svc_rdma_send_failed(conn, rc, "an error could not be sent");
 }
 
 /**

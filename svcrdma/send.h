@@ -83,6 +83,7 @@ struct svc_rdma_send {
 };
 
 struct svc_rdma_send *svc_rdma_send_add(struct svc_rdma_conn *conn, gfp_t gfp);
+void svc_rdma_send_failed(struct svc_rdma_conn *conn, int rc, const char *what);
 void svc_rdma_send_put(struct svc_rdma_send *send);
 void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers);
 int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
@@ -118,7 +119,7 @@ static inline void svc_rdma_send_begin(struct svc_rdma_send *send, u32 vers)
  *
  * Context: process, within svc_rdma_enter(); sleeps as @gfp says.
  *
- * Return: a context with an empty header, or NULL: see svc_rdma_send_add().
+ * Return: a context with an empty header, or an error: see svc_rdma_send_add().
  */
 static inline struct svc_rdma_send *
 svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers, gfp_t gfp)
@@ -129,12 +130,14 @@ svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers, gfp_t gfp)
 	spin_lock(&conn->lock);
 	node = llist_del_first(&conn->free_sends);
 	spin_unlock(&conn->lock);
-	if (likely(node))
+	if (likely(node)) {
 		send = llist_entry(node, struct svc_rdma_send, free);
-	else
+	} else {
 		send = svc_rdma_send_add(conn, gfp);
-	if (likely(send))
-		svc_rdma_send_begin(send, vers);
+		if (IS_ERR(send))
+			return send;
+	}
+	svc_rdma_send_begin(send, vers);
 	return send;
 }
 

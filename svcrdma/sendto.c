@@ -489,8 +489,8 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	struct svc_rdma_send *send;
 
 	send = svc_rdma_send_get(conn, hdr->vers, GFP_NOIO);
-	if (unlikely(!send))
-		return -ENOMEM;
+	if (IS_ERR(send))
+		return PTR_ERR(send);
 	if (put_plain(send, hdr, &rqstp->rq_res)) {
 		keep_pages(rqstp);
 		return post_reply(call, send);
@@ -540,8 +540,8 @@ int svc_rdma_sendto(struct svc_rqst *rqstp)
 	if (unlikely(!svc_rdma_enter(conn)))
 		return -ENOTCONN;
 	rc = send_reply(conn, rqstp);
-	if (unlikely(rc) && rc != -ENOTCONN)
-		rpcrdma_ep_fail_reason(conn->ep, rc, "a reply could not be sent");
+	if (unlikely(rc))
+		svc_rdma_send_failed(conn, rc, "a reply could not be sent");
 	svc_rdma_leave(conn);
 	return rc;
 }
