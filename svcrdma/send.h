@@ -30,6 +30,7 @@ struct svc_rdma_result {
  * @range: what is left of @buf without the Write chunks' payloads
  * @nr_ranges: how many
  * @rest: octets of all ranges
+ * @rws_returned: the connection's, when the Reply was begun
  * @copied: @rest was copied: the device does not read nfsd's first page
  * @it: walks the Write list
  * @chunk: the Reply chunk
@@ -45,6 +46,7 @@ struct svc_rdma_reply {
 	struct svc_rdma_payload range[SVC_RDMA_MAX_PAYLOADS + 1];
 	unsigned int nr_ranges;
 	u32 rest;
+	u32 rws_returned;
 	bool copied;
 	struct rpcrdma_write_iter it;
 	struct rpcrdma_chunk chunk;

@@ -321,20 +321,43 @@ static int settle_pages(struct svc_rdma_reply *reply, struct svc_rqst *rqstp)
 	return 0;
 }
 
-/* The Reply cannot travel in what the Requester offered */
-static noinline int refuse(struct svc_rdma_reply *reply)
+/* The Reply cannot travel, on this connection or on another like it */
+static int refuse(struct svc_rdma_reply *reply, const char *why)
 {
 	struct rpcrdma_hdr *hdr = &reply->call->recv->hdr;
 	struct svc_rdma_send *send = reply->send;
 
-	rpcrdma_ep_warn(send->conn->ep,
-			"a reply of %u octets fits neither inline nor the chunks offered",
-			reply->buf->len);
+	rpcrdma_ep_warn(send->conn->ep, "a reply of %u octets %s",
+			reply->buf->len, why);
 	svc_rdma_send_reset(send, hdr->vers);
 	rpcrdma_enc_error(&send->enc, hdr->xid, hdr->vers,
 			  send->conn->ep->sizes.credits, RPCRDMA_ERR_CHUNK);
 	svc_rdma_call_put_recv(reply->call);
 	return svc_rdma_send_post(send, 0);
+}
+
+/*
+ * -EAGAIN: this device writes from MRs, and none is left. Others have them, so that the
+ * client's next connection may carry the Reply. An error would say that the RPC failed,
+ * which was executed: that is left for where no connection helps.
+ */
+static noinline int not_built(struct svc_rdma_reply *reply, int rc)
+{
+	struct svc_rdma_send *send = reply->send;
+
+	if (rc == -EMSGSIZE)
+		return refuse(reply, "fits neither inline nor the chunks offered");
+	if (rc == -ENOSPC)
+		return refuse(reply, "takes more RDMA Writes than the Send Queue has room for");
+	if (rc == -EAGAIN) {
+		if (svc_rdma_rwset_alone(send->conn, &send->writes,
+					 reply->rws_returned))
+			return refuse(reply, "takes more RDMA Writes than there are MRs for");
+		rpcrdma_ep_fail_reason(send->conn->ep, rc,
+				       "no MR is left to write a reply from");
+	}
+	svc_rdma_send_put(send);
+	return rc;
 }
 
 /* The message is built */
@@ -373,19 +396,15 @@ static noinline int send_pieces(struct svc_rqst *rqstp,
 	reply->nr_ranges = 0;
 	reply->rest = 0;
 	reply->copied = false;
+	reply->rws_returned = READ_ONCE(send->conn->rws_returned);
 
 	rc = pair_results(reply, may_reduce(rqstp));
 	if (!rc)
 		rc = build_reply(reply);
-	/* -EAGAIN: this device writes from MRs, and none is left */
-	if (rc == -EMSGSIZE || rc == -EAGAIN)
-		return refuse(reply);
 	if (!rc)
 		rc = settle_pages(reply, rqstp);
-	if (rc) {
-		svc_rdma_send_put(send);
-		return rc;
-	}
+	if (unlikely(rc))
+		return not_built(reply, rc);
 	return post_reply(call, send);
 }
 
