@@ -251,6 +251,7 @@ static noinline void process_other(struct svc_rdma_conn *conn,
 	case RPCRDMA_DO_ERR_CHUNK:
 	case RPCRDMA_DO_BAD_HEADER:
 	case RPCRDMA_DO_INVAL_OPTION:
+		conn->ep->count.bad_headers++;
 		svc_rdma_refuse(conn, recv, answer, why_refused(hdr));
 		return;
 	case RPCRDMA_DO_REPLY:

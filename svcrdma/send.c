@@ -336,7 +336,6 @@ void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 {
 	int rc;
 
-	conn->ep->count.bad_headers++;
 	rpcrdma_ep_warn(conn->ep, "message refused: %s", why);
 	rc = svc_rdma_send_error(conn, recv, answer);
 	if (rc)
