@@ -29,6 +29,7 @@
  * @lock: protects what follows
  * @id: CM id, or NULL while its device or address is gone
  * @lost: an id that went away before it became @id; only compared
+ * @lost_why: for what reason
  * @why: @id went away, for this reason, and nobody was told yet
  * @closed: nfsd gave it up
  * @pending: connections that nobody accepted yet
@@ -41,6 +42,7 @@ struct svc_rdma_listener {
 	spinlock_t lock; /* all that follows */
 	struct rdma_cm_id *id;
 	const struct rdma_cm_id *lost;
+	const char *lost_why;
 	const char *why;
 	bool closed;
 	struct list_head pending;
@@ -102,6 +104,7 @@ static int listener_lost(struct svc_rdma_listener *listener,
 		schedule_delayed_work(&listener->relisten, 0);
 	} else if (!listener->id) {
 		listener->lost = id;
+		listener->lost_why = why;
 	}
 	spin_unlock(&listener->lock);
 	return ours;
@@ -109,7 +112,7 @@ static int listener_lost(struct svc_rdma_listener *listener,
 
 /*
  * Whoever got @id from listen_on() gives it to the events, and looks into it
- * no more. False: it was lost meanwhile, and is destroyed.
+ * no more. False: it was lost meanwhile, and is destroyed; listener_say_lost() is due.
  */
 static bool listener_publish(struct svc_rdma_listener *listener,
 			     struct rdma_cm_id *id)
@@ -119,7 +122,9 @@ static bool listener_publish(struct svc_rdma_listener *listener,
 	spin_lock(&listener->lock);
 	lost = listener->lost == id;
 	listener->lost = NULL;
-	if (!lost)
+	if (lost)
+		listener->why = listener->lost_why;
+	else
 		listener->id = id;
 	spin_unlock(&listener->lock);
 	if (lost)
@@ -203,7 +208,7 @@ static bool listener_again(struct svc_rdma_listener *listener)
 	rpcrdma_status_set_device(&listener->status, listener_device(id));
 	if (listener_publish(listener, id))
 		return true;
-	rpcrdma_status_set_device(&listener->status, "-");
+	listener_say_lost(listener);
 	return false;
 }
 
@@ -369,8 +374,10 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 	sap = (struct sockaddr *)&id->route.addr.src_addr;
 	svc_xprt_set_local(&listener->xprt, sap, svc_addr_len(sap));
 	listener_set_status(listener, id);
-	if (!listener_publish(listener, id))
+	if (!listener_publish(listener, id)) {
+		listener_say_lost(listener);
 		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
+	}
 	return &listener->xprt;
 }
 
