@@ -343,11 +343,13 @@ void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 }
 
 /**
- * svc_rdma_sends_alloc - contexts that reverse-direction Calls can count on
+ * svc_rdma_sends_alloc - the first contexts
  * @conn: connection whose QP exists
  *
- * Callbacks are sent on behalf of others' memory reclaim: the first ones
- * should not depend on an allocation, nor on when a Reply's Send is heard of.
+ * Callbacks are sent on behalf of others' memory reclaim: where a client has no Calls
+ * outstanding, its first ones depend neither on an allocation nor on when a Reply's Send is
+ * heard of. Replies take from the same list: where they have all, and there is no memory
+ * for one more, a callback is tried again until one of them is complete.
  *
  * Context: process, may sleep.
  *
