@@ -132,8 +132,8 @@ bool svc_rdma_pages_all(struct page **pages, unsigned int nr)
 /**
  * svc_rdma_pages_drain - free what the pool holds
  *
- * Context: process; called when no connection is left, so that an idle module
- * holds no memory.
+ * Context: process, within a spinlock too; called when no connection is left, so that
+ * an idle module holds no memory.
  */
 void svc_rdma_pages_drain(void)
 {

@@ -2,8 +2,8 @@
 /*
  * The server's own structures. Files call each other downwards only:
  *
- *	listen -> xprt -> recvfrom, sendto -> backchannel -> send, call
- *	       -> arg, rw -> pages, sysctl
+ *	listen -> xprt -> recvfrom, sendto -> backchannel, read -> send, call
+ *	       -> arg, rw -> pages, budget, sysctl
  */
 #ifndef SVCRDMA_SVC_RDMA_H
 #define SVCRDMA_SVC_RDMA_H
