@@ -159,9 +159,104 @@ static void check_handle(const struct rpcrdma_hdr *hdr)
 		PROPERTY(!rpcrdma_hdr_inv_handle(hdr, false, true));
 }
 
+/* Read chunks, Position Zero's too; where the last one begins, and its octets */
+struct read_list {
+	u32 chunks;
+	u32 item;
+	u64 bytes;
+};
+
+static struct read_list read_list(const struct rpcrdma_hdr *hdr)
+{
+	struct read_list list = { 0 };
+	struct rpcrdma_read_iter it;
+
+	rpcrdma_read_iter_init(&it, hdr);
+	while (rpcrdma_read_iter_next(&it)) {
+		if (!list.chunks || it.position != list.item) {
+			list.chunks++;
+			list.bytes = 0;
+		}
+		list.item = it.position;
+		list.bytes += it.seg.length;
+	}
+	return list;
+}
+
+/* The least that has data by reference in it, and so may not follow a chunk */
+#define WRITE_LEAST	40
+
+/*
+ * A chunk has pages of its own only where it is the only one, and what precedes it, which
+ * is the head, came inline and is an RPC Call's; data that would stand elsewhere than in
+ * the head or at the beginning of a page make it one piece, if it is not one page.
+ */
+static void check_layout(const struct rpcrdma_hdr *hdr, u32 page_size)
+{
+	enum rpcrdma_layout layout = rpcrdma_plan_layout(hdr, page_size);
+	struct read_list list = read_list(hdr);
+	u64 end = list.item + (list.bytes + 3) / 4 * 4;
+	bool data_behind = list.item && end + WRITE_LEAST <= hdr->msg_len;
+
+	PROPERTY((layout == RPCRDMA_LAYOUT_INLINE) == !list.chunks);
+	switch (layout) {
+	case RPCRDMA_LAYOUT_INLINE:
+		break;
+	case RPCRDMA_LAYOUT_CHUNK:
+		PROPERTY(list.chunks == 1 && list.item && !hdr->pz_bytes);
+		PROPERTY(list.item >= 28 && list.item <= hdr->body_len);
+		PROPERTY(!data_behind);
+		break;
+	case RPCRDMA_LAYOUT_PAGES:
+		PROPERTY(hdr->msg_len <= page_size ||
+			 (list.item < page_size && !data_behind));
+		break;
+	case RPCRDMA_LAYOUT_ONE_PIECE:
+		PROPERTY(list.item && hdr->msg_len > page_size);
+		break;
+	}
+}
+
+static u64 chunk_octets(const struct rpcrdma_chunk *chunk)
+{
+	struct rpcrdma_segment seg;
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < chunk->segs; i++) {
+		rpcrdma_chunk_segment(chunk, i, &seg);
+		sum += seg.length;
+	}
+	return sum;
+}
+
+/* As a Reply, to a Call that offered so much: the same from the segments, one by one */
+static void check_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
+			 u64 reply_offered)
+{
+	u64 written = 0, replied = 0, chunks = 0;
+	struct rpcrdma_write_iter writes;
+	struct rpcrdma_chunk reply;
+	bool within;
+
+	rpcrdma_write_iter_init(&writes, hdr);
+	while (rpcrdma_write_iter_next(&writes)) {
+		written += chunk_octets(&writes.chunk);
+		chunks++;
+	}
+	if (rpcrdma_hdr_reply_chunk(hdr, &reply))
+		replied = chunk_octets(&reply);
+	within = chunks <= 1 && written <= write_offered &&
+		 replied <= reply_offered &&
+		 (replied != 0) == (hdr->proc == RPCRDMA_NOMSG);
+	PROPERTY(rpcrdma_reply_within(hdr, write_offered, reply_offered) == within);
+}
+
 static void check_accepted(const struct rpcrdma_hdr *hdr,
 			   const struct rpcrdma_limits *lim)
 {
+	u64 written = hdr->write_bytes, replied = hdr->reply_bytes;
+
 	PROPERTY(hdr->fault == RPCRDMA_FAULT_NONE);
 	if (hdr->proc == RPCRDMA_ERROR)
 		return;
@@ -181,6 +276,13 @@ static void check_accepted(const struct rpcrdma_hdr *hdr,
 	check_tiling(hdr);
 	check_rewrite(hdr);
 	check_handle(hdr);
+	check_layout(hdr, 4096);
+	check_layout(hdr, 128);
+	check_within(hdr, 0, 0);
+	check_within(hdr, written, replied);
+	check_within(hdr, written ? written - 1 : 0, replied);
+	check_within(hdr, written, replied ? replied - 1 : 0);
+	check_within(hdr, U64_MAX, U64_MAX);
 }
 
 static void check_reference(const struct rpcrdma_hdr *hdr, bool accepted,
@@ -221,6 +323,38 @@ static void check_version(const struct rpcrdma_hdr *hdr,
 	}
 }
 
+/* One to @most, what was granted where that is between; nothing from who cannot be believed */
+static void check_grant(const struct rpcrdma_hdr *hdr, u32 most, bool matched)
+{
+	u32 grant = rpcrdma_hdr_grant(hdr, most, matched);
+
+	PROPERTY(!grant == (hdr->fault != RPCRDMA_FAULT_NONE ||
+			    (!matched && rpcrdma_hdr_direction(hdr) != RPCRDMA_DIR_REPLY)));
+	PROPERTY(grant <= most);
+	PROPERTY(!grant || grant == hdr->credits ||
+		 (grant == most && hdr->credits > most) ||
+		 (grant == 1 && !hdr->credits));
+}
+
+/*
+ * What came by Send With Invalidate is a Reply, or costs the connection; who has no RPC of
+ * its own in flight does not look at it
+ */
+static void check_invalidated(const struct rpcrdma_hdr *hdr,
+			      enum rpcrdma_disposition disposition)
+{
+	enum rpcrdma_answer plain, invalidated;
+
+	plain = rpcrdma_answer(hdr, disposition, RPCRDMA_REQUESTER, false);
+	invalidated = rpcrdma_answer(hdr, disposition, RPCRDMA_REQUESTER, true);
+	if (plain == RPCRDMA_DO_REPLY || plain == RPCRDMA_DO_FAIL)
+		PROPERTY(invalidated == plain);
+	else
+		PROPERTY(invalidated == RPCRDMA_DO_CLOSE);
+	PROPERTY(rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER, true) ==
+		 rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER, false));
+}
+
 /* Whatever comes: who never answers does not, and no Call is made up */
 static void check_answers(const struct rpcrdma_hdr *hdr,
 			  enum rpcrdma_disposition disposition)
@@ -254,6 +388,11 @@ static void check_frame(const u8 *data, u32 size,
 	disposition = rpcrdma_decode(&hdr, data, size, lim);
 	check_reference(&hdr, disposition == RPCRDMA_ACCEPT, lim);
 	check_answers(&hdr, disposition);
+	check_invalidated(&hdr, disposition);
+	check_grant(&hdr, 1, false);
+	check_grant(&hdr, 64, false);
+	check_grant(&hdr, 64, true);
+	check_grant(&hdr, U32_MAX, true);
 	PROPERTY(rpcrdma_fault_name(hdr.fault));
 	rpcrdma_hdr_direction(&hdr);
 	if (disposition == RPCRDMA_ACCEPT) {
