@@ -34,6 +34,7 @@ enum proc {
 	PROC_READ,
 	PROC_WRITE,
 	PROC_CREATE,
+	PROC_SYMLINK,
 	PROC_REMOVE,
 	PROC_READDIR,		/* READDIRPLUS too */
 	PROC_COMMIT,
@@ -50,6 +51,7 @@ struct item {
 uint32_t rpc_word(const uint8_t *msg, uint32_t at);
 void rpc_set_word(uint8_t *msg, uint32_t at, uint32_t value);
 enum proc rpc_call_proc(const uint8_t *msg, uint32_t len);
+bool rpc_is_nfs3(const uint8_t *msg, uint32_t len);
 bool rpc_reply_item(enum proc proc, const uint8_t *msg, uint32_t len,
 		    struct item *item);
 const char *proc_name(enum proc proc);
@@ -136,6 +138,7 @@ struct deviation {
 	enum chunk_lie	reply_lie;
 	uint32_t	longer;
 	bool		read_list;
+	bool		write_list;	/* though none was offered */
 	bool		nomsg;		/* the Reply chunk, needed or not */
 	bool		oversize;	/* RDMA_MSG, whatever its length */
 	bool		inline_pad;	/* XDR roundup inline, behind the length */
@@ -222,6 +225,10 @@ struct report {
 	unsigned int sends_inv;
 	unsigned int repeated;		/* Calls with an XID seen before */
 	unsigned int bad_calls;		/* headers that deserve no accept */
+	unsigned int bad_chunks;	/* Calls of NFSv3 with other chunks than theirs */
+	unsigned int read_chunks;	/* Calls with a Read chunk, not of Position Zero */
+	unsigned int write_chunks;	/* Calls with a Write chunk */
+	unsigned int reply_chunks;	/* Calls with a Reply chunk */
 	unsigned int exceeded;		/* Calls beyond the credits granted */
 	unsigned int most;		/* most Calls in flight */
 	unsigned int refused;		/* RDMA that the device refused */

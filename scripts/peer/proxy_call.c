@@ -167,6 +167,80 @@ static bool assemble(struct call *call)
 	return append(call, body + used, hdr->body_len - used);
 }
 
+/* The Read list of a Call: one chunk, and how long it is, or Position Zero alone */
+struct read_chunk {
+	uint32_t position;
+	uint32_t len;
+	bool other;		/* segments of another position */
+};
+
+static struct read_chunk read_chunk(const struct rpcrdma_hdr *hdr)
+{
+	struct read_chunk chunk = { 0 };
+	struct rpcrdma_read_iter it;
+
+	rpcrdma_read_iter_init(&it, hdr);
+	while (rpcrdma_read_iter_next(&it)) {
+		chunk.other |= chunk.len && it.position != chunk.position;
+		chunk.position = it.position;
+		chunk.len += it.seg.length;
+	}
+	return chunk;
+}
+
+/*
+ * A Read chunk is the data of a WRITE, or the text of a SYMLINK (RFC 8267, section 4),
+ * and as long as the word before it says: no roundup, and nothing of another item (RFC
+ * 8166, sections 3.4.4.4 and 3.4.5.2). A whole Call in a chunk has no other.
+ */
+static bool is_read_chunk_right(const struct call *call)
+{
+	struct read_chunk chunk = read_chunk(&call->hdr);
+
+	if (!call->hdr.read_segs)
+		return true;
+	if (chunk.other || !chunk.position != (call->hdr.proc == RPCRDMA_NOMSG))
+		return false;
+	if (!chunk.position)
+		return true;
+	return (call->proc == PROC_WRITE || call->proc == PROC_SYMLINK) &&
+	       rpc_word(call->msg, chunk.position - 4) == chunk.len;
+}
+
+/*
+ * A Write chunk is for the data of a READ, or the text of a READLINK. That of a READ has
+ * room for the count, the Call's last word, and not for roundup (section 3.4.6.2).
+ */
+static bool is_write_chunk_right(const struct call *call)
+{
+	struct rpcrdma_write_iter it;
+
+	rpcrdma_write_iter_init(&it, &call->hdr);
+	if (!rpcrdma_write_iter_next(&it))
+		return true;
+	if (call->hdr.write_chunks > 1)
+		return false;
+	return call->proc == PROC_READLINK ||
+	       (call->proc == PROC_READ &&
+		rpc_word(call->msg, call->len - 4) == it.chunk.bytes);
+}
+
+/* What Calls of a client of ours have in chunks */
+static void count_chunks(const struct call *call)
+{
+	const struct rpcrdma_hdr *hdr = &call->hdr;
+
+	report.read_chunks += hdr->read_bytes != 0;
+	report.write_chunks += hdr->write_chunks != 0;
+	report.reply_chunks += hdr->reply != 0;
+	if (!rpc_is_nfs3(call->msg, call->len) ||
+	    (is_read_chunk_right(call) && is_write_chunk_right(call)))
+		return;
+	say("XID 0x%08x: chunks that are not those of a %s", hdr->xid,
+	    proc_name(call->proc));
+	report.bad_chunks++;
+}
+
 static const struct rpcrdma_limits limits = {
 	.vers_min = RPCRDMA_V1,
 	.vers_max = RPCRDMA_V2,
@@ -258,6 +332,7 @@ void call_received(struct conn *conn, const struct vb_event *ev)
 		call_free(call);
 		return;
 	}
+	count_chunks(call);
 	/* nfsd works on it: its answer is for this one now */
 	before = call_answered(call->hdr.xid);
 	if (before) {

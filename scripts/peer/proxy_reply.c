@@ -270,8 +270,12 @@ static void encode(struct reply *r, struct rpcrdma_enc *enc, uint32_t proc,
 		rpcrdma_enc_read_segment(enc, 8, &seg);
 	rpcrdma_enc_list_end(enc);
 	rpcrdma_write_iter_init(&it, &call->hdr);
-	if (rpcrdma_write_iter_next(&it))
+	if (rpcrdma_write_iter_next(&it)) {
 		chunk_back(enc, dev, dev->write_lie, &it.chunk, r->written);
+	} else if (dev->write_list) {
+		rpcrdma_enc_write_chunk(enc, 1);
+		rpcrdma_enc_segment(enc, &seg);
+	}
 	rpcrdma_enc_list_end(enc);
 	if (rpcrdma_hdr_reply_chunk(&call->hdr, &chunk) &&
 	    (in_reply_chunk || dev->reply_lie) && dev->reply_lie != CHUNK_NONE)

@@ -24,6 +24,7 @@ static const struct {
 	{ "READ", PROC_READ, 6 },
 	{ "WRITE", PROC_WRITE, 7 },
 	{ "CREATE", PROC_CREATE, 8 },
+	{ "SYMLINK", PROC_SYMLINK, 10 },
 	{ "REMOVE", PROC_REMOVE, 12 },
 	{ "READDIR", PROC_READDIR, 16 },
 	{ "READDIR", PROC_READDIR, 17 },
@@ -64,6 +65,11 @@ void rpc_set_word(uint8_t *msg, uint32_t at, uint32_t value)
 	memcpy(msg + at, &v, sizeof(v));
 }
 
+bool rpc_is_nfs3(const uint8_t *msg, uint32_t len)
+{
+	return len >= 24 && rpc_word(msg, 12) == NFS_PROGRAM && rpc_word(msg, 16) == 3;
+}
+
 /* xid, CALL, rpcvers, prog, vers, proc */
 enum proc rpc_call_proc(const uint8_t *msg, uint32_t len)
 {
@@ -71,7 +77,7 @@ enum proc rpc_call_proc(const uint8_t *msg, uint32_t len)
 		return PROC_OTHER;
 	if (rpc_word(msg, 20) == 0)
 		return PROC_NULL;
-	if (rpc_word(msg, 12) != NFS_PROGRAM || rpc_word(msg, 16) != 3)
+	if (!rpc_is_nfs3(msg, len))
 		return PROC_OTHER;
 	for (size_t i = 0; i < NPROCS; i++)
 		if (procs[i].nfs3 == (int)rpc_word(msg, 20))

@@ -127,6 +127,7 @@ APPLY(truncate)		{ dev->has_truncate = true; dev->truncate = value; }
 APPLY(write_chunk)	{ dev->write_lie = rule->word; dev->longer = value; }
 APPLY(reply_chunk)	{ dev->reply_lie = rule->word; dev->longer = value; }
 APPLY(read_list)	{ dev->read_list = true; }
+APPLY(write_list)	{ dev->write_list = true; }
 APPLY(nomsg)		{ dev->nomsg = true; }
 APPLY(oversize)		{ dev->oversize = true; }
 APPLY(inline_pad)	{ dev->inline_pad = true; }
@@ -172,6 +173,7 @@ static const struct action actions[] = {
 	{ "write-chunk", chunk_words, do_write_chunk },
 	{ "reply-chunk", chunk_words, do_reply_chunk },
 	{ "read-list", NULL, do_read_list },
+	{ "write-list", NULL, do_write_list },
 	{ "nomsg", NULL, do_nomsg },
 	{ "oversize", NULL, do_oversize },
 	{ "inline-pad", NULL, do_inline_pad },

@@ -68,6 +68,21 @@ bad_load_odd() {
 	dd if=$MNT/odd of=/run/odd bs=8192 iflag=direct status=none
 	iocheck verify -l 4095 /run/odd
 }
+# WRITEs and READs of 8191 octets, and a text of 4001
+bad_load_unaligned() {
+	iocheck write -l 65528 -b 8191 -d -t $MNT/unaligned
+	drop_caches
+	iocheck verify -l 65528 -b 8191 -d $MNT/unaligned
+	bad_symlink
+}
+bad_symlink() {
+	local target
+	target=$(printf %04001d 7)
+	rm -f $MNT/link
+	ln -s "$target" $MNT/link
+	drop_caches
+	[ "$(readlink $MNT/link)" = "$target" ]
+}
 # busybox's ls says nothing of a directory that it cannot read
 bad_load_list() {
 	local n
@@ -354,12 +369,17 @@ bad_compare() {
 bad_key() { [[ ! " $2" =~ [[:space:]]$1=([0-9]+) ]] || echo "${BASH_REMATCH[1]}"; }
 
 # What a case does not mention must be so: everything went through, the client
-# sent no bad header, never more than it was granted, and its device was closed.
+# sent no bad header, no error, no chunk that is not an item of its Call, never more than
+# it was granted, and its device was closed.
 bad_expect_peer() {
 	local report=$1 kind key op n
 	bad_compare "bad_calls" "$(bad_key bad_calls "$report")" = 0
 	bad_compare "exceeded" "$(bad_key exceeded "$report")" = 0
+	bad_compare "bad_chunks" "$(bad_key bad_chunks "$report")" = 0
 	bad_compare "trespassed" "$(bad_key trespassed "$report")" = 0
+	# A Requester sends no RDMA_ERROR, but of what the server called back
+	grep -qE '^expect peer reverse_(errors|invals) ' "$BAD_RULES/$BAD_CASE.rules" ||
+		bad_compare "reverse_errors" "$(bad_key reverse_errors "$report")" = 0
 	[ -z "$(bad_lines "$BAD_CASE" on)" ] ||
 		bad_compare "deviations" "$(bad_key deviations "$report")" '>=' 1
 	while read -r kind key op n; do

@@ -88,6 +88,12 @@ krb5_large() {
 	drop_caches
 	iocheck verify -l 2m -b 512k $MNT/large
 }
+# Of odd lengths: what is protected has its XDR roundup
+krb5_odd() {
+	iocheck write -l 65528 -b 8191 -d -t $MNT/odd
+	drop_caches
+	iocheck verify -l 65528 -b 8191 -d $MNT/odd
+}
 krb5_flavor() { grep " $MNT nfs4\? .*proto=rdma.*sec=$1," /proc/mounts; }
 
 krb5_one() {
@@ -98,7 +104,7 @@ krb5_one() {
 	*) put="4 0 - 4" get="0 0 - 0" ;;
 	esac
 	# Root is root with sys, and nobody with the others
-	on_server "rm -rf $EXPORT/krb $EXPORT/large $EXPORT/file" >/dev/null
+	on_server "rm -rf $EXPORT/krb $EXPORT/large $EXPORT/odd $EXPORT/file" >/dev/null
 	check "mount $name" mount_nfs "vers=$v,sec=$sec" $MNT server
 	mountpoint -q $MNT || return 0
 	check "mounted with $name" krb5_flavor "$sec"
@@ -106,6 +112,7 @@ krb5_one() {
 	check "chunks of a WRITE $name" krb5_moves "$put" krb5_write
 	check "chunks of a READ $name" krb5_moves "$get" krb5_read
 	check "megabytes $name" krb5_large
+	check "odd lengths $name" krb5_odd
 	check "directory and names $name" matrix_io
 	check "umount $name" umount_nfs
 }
