@@ -19,6 +19,9 @@
 #define MAX_HEADER	4096U
 #define MAX_THRESHOLD	65536U
 
+/* Answers that a client may not have looked at: it has fewer Receives */
+#define MAX_GRANTS	1024U
+
 /* ---- what is known of RPC and NFS ----------------------------------------- */
 
 #define RPC_CALL	0U
@@ -186,9 +189,12 @@ struct conn {
 	unsigned int stash_head;
 	unsigned int stash_tail;
 	uint32_t cookie;
-	/* Credits: the highest grant that may still be in use, and until when */
-	uint32_t grant;
-	int64_t grant_until;
+	/* Calls that came, and that were answered, in the Sends' order */
+	uint32_t arrived;
+	uint32_t answered;
+	/* What each of the last answers granted; so many of them the client knew surely */
+	uint32_t grants[MAX_GRANTS];
+	uint32_t known;
 	/* Segments of the Call that was answered last */
 	struct rpcrdma_segment old_write;
 	struct rpcrdma_segment old_read;
@@ -229,7 +235,7 @@ struct report {
 	unsigned int read_chunks;	/* Calls with a Read chunk, not of Position Zero */
 	unsigned int write_chunks;	/* Calls with a Write chunk */
 	unsigned int reply_chunks;	/* Calls with a Reply chunk */
-	unsigned int exceeded;		/* Calls beyond the credits granted */
+	unsigned int exceeded;		/* Calls that no grant allowed */
 	unsigned int most;		/* most Calls in flight */
 	unsigned int refused;		/* RDMA that the device refused */
 	unsigned int trespassed;	/* trespasses that it did not */
@@ -268,6 +274,7 @@ enum ibv_wc_status conn_read(struct conn *conn,
 
 /* proxy_call.c: Calls on their way to nfsd */
 extern struct call *calls;
+void call_arrived(struct conn *conn, const struct vb_event *ev);
 void call_received(struct conn *conn, const struct vb_event *ev);
 void calls_forward(void);
 struct call *call_answered(uint32_t xid);

@@ -100,26 +100,44 @@ void calls_forward(void)
 	}
 }
 
-static unsigned int in_flight(const struct conn *conn)
+/* Before the first Reply there is one credit */
+static uint32_t grant_after(const struct conn *conn, uint32_t answers)
 {
-	unsigned int n = 0;
+	return answers ? conn->grants[answers % MAX_GRANTS] : 1;
+}
 
-	for (struct call *call = calls; call; call = call->next)
-		n += call->conn == conn;
-	return n;
+/*
+ * Credits, without a clock. When the client sent this Call it knew of so many answers, of
+ * @known or more, since it knew of them before, and at most of those that were sent. What
+ * it had in flight was what came since, with this one; the last grant it knew of had to
+ * allow that. The least number that explains the Call leaves most to those that follow.
+ */
+static bool granted(struct conn *conn)
+{
+	uint32_t answers = conn->known;
+
+	if (conn->answered >= MAX_GRANTS && answers <= conn->answered - MAX_GRANTS)
+		answers = conn->answered - MAX_GRANTS + 1;
+	for (; answers <= conn->answered; answers++) {
+		if (conn->arrived - answers > grant_after(conn, answers))
+			continue;
+		conn->known = answers;
+		return true;
+	}
+	return false;
 }
 
 static void count_credits(struct conn *conn)
 {
-	unsigned int n = in_flight(conn);
+	uint32_t n = ++conn->arrived - conn->answered;
 
 	if (n > report.most)
 		report.most = n;
-	if (n > conn->grant) {
-		say("connection %u: %u Calls in flight, %u granted",
-		    conn->number, n, conn->grant);
-		report.exceeded++;
-	}
+	if (granted(conn))
+		return;
+	say("connection %u: %u Calls in flight, %u granted", conn->number, n,
+	    grant_after(conn, conn->answered));
+	report.exceeded++;
 }
 
 static bool append(struct call *call, const uint8_t *from, uint32_t len)
@@ -297,6 +315,21 @@ static bool call_take(struct call *call)
 }
 
 /**
+ * call_arrived - a message is here, which may be read later
+ * @conn: connection
+ * @ev: VB_RECV
+ */
+void call_arrived(struct conn *conn, const struct vb_event *ev)
+{
+	struct rpcrdma_hdr hdr;
+
+	rpcrdma_decode(&hdr, ev->data, ev->len, &limits);
+	if (!hdr.fault && hdr.proc != RPCRDMA_ERROR &&
+	    rpcrdma_hdr_direction(&hdr) != RPCRDMA_DIR_REPLY)
+		count_credits(conn);
+}
+
+/**
  * call_received - a message came from the client
  * @conn: connection
  * @ev: VB_RECV
@@ -341,5 +374,4 @@ void call_received(struct conn *conn, const struct vb_event *ev)
 	}
 	call->next = calls;
 	calls = call;
-	count_credits(conn);
 }

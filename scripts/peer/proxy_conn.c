@@ -55,7 +55,6 @@ struct conn *conn_accept(struct vb_listener *listener, unsigned int number)
 	conn->vb = vb_next_request(listener, 1000);
 	conn->stash = calloc(STASH, sizeof(*conn->stash));
 	conn->number = number;
-	conn->grant = 1;
 	if (!conn->vb || !conn->stash) {
 		say("Connect Request: %s", vb_why());
 		conn_free(conn);
@@ -117,8 +116,10 @@ bool conn_next(struct conn *conn, struct vb_event *ev)
 		return true;
 	}
 	while (vb_next(conn->vb, 0, ev)) {
-		if (ev->what == VB_RECV)
+		if (ev->what == VB_RECV) {
+			call_arrived(conn, ev);
 			return true;
+		}
 		if (ev->what == VB_DOWN) {
 			conn_down(conn, ev->why);
 			return false;
@@ -135,6 +136,7 @@ static enum ibv_wc_status finish(struct conn *conn)
 	while (vb_next(conn->vb, OPERATION_MS, &ev)) {
 		switch (ev.what) {
 		case VB_RECV:
+			call_arrived(conn, &ev);
 			conn->stash[conn->stash_tail++ % STASH] = ev;
 			break;
 		case VB_DONE:

@@ -13,8 +13,8 @@
 /* An XID that the client does not use: its own count up from a random one */
 #define OTHER_XID(xid)	((xid) ^ 0x40000000U)
 
-/* How long Calls may have been on their way when a grant was lowered, in ms */
-#define GRANT_GRACE	3000
+/* Slots that the client has: as many Calls can be in flight, whatever was granted */
+#define MOST_CREDITS	128U
 
 #define CB_PROGRAM	0x40000000U
 
@@ -49,16 +49,14 @@ static uint32_t credits_of(struct call *call)
 	return call->dev.has_credits ? call->dev.credits : HONEST_CREDITS;
 }
 
-/* What a Requester makes of a grant: none counts as one */
+/*
+ * What a Requester makes of a grant: none counts as one, and more than all Calls that it
+ * can have in flight is no more than that. Before the Send, since it may answer at once
+ */
 static void granted(struct conn *conn, uint32_t credits)
 {
-	int64_t now = now_ms();
-
-	credits = credits ? credits : 1;
-	if (credits < conn->grant && now < conn->grant_until)
-		return;
-	conn->grant = credits;
-	conn->grant_until = now + GRANT_GRACE;
+	credits = min(credits ? credits : 1, MOST_CREDITS);
+	conn->grants[++conn->answered % MAX_GRANTS] = credits;
 }
 
 /* ---- rkeys -------------------------------------------------------------------- */

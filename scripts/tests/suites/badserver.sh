@@ -48,6 +48,8 @@ bad_files() {
 	local i
 	iocheck write -l 128k -b 64k $EXPORT/file
 	iocheck write -l 4095 -b 64k $EXPORT/odd
+	iocheck write -l 3001 -b 64k $EXPORT/part
+	iocheck write -l 2m -b 64k $EXPORT/large
 	mkdir -p $EXPORT/many $EXPORT/few
 	mkdir -p $EXPORT/dir.{1,2,3}
 	for i in {1..200}; do : >"$EXPORT/many/a-rather-long-name-for-a-file-$i"; done
@@ -82,6 +84,19 @@ bad_symlink() {
 	ln -s "$target" $MNT/link
 	drop_caches
 	[ "$(readlink $MNT/link)" = "$target" ]
+}
+# A READ of 8192 octets that finds 3001: they fit inline
+bad_load_part() {
+	dd if=$MNT/part of=/run/part bs=8192 iflag=direct status=none
+	iocheck verify -l 3001 /run/part
+}
+# Of one process, all at once: as many READs as the mount's rsize makes of it
+bad_load_flood() { iocheck verify -l 2m -b 2m -d $MNT/large; }
+# SETACL is a Long Call
+bad_load_acl() {
+	: >$MNT/acl
+	sizes_acl_entries | setfacl -M - $MNT/acl
+	bad_load_read
 }
 # busybox's ls says nothing of a directory that it cannot read
 bad_load_list() {
