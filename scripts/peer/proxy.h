@@ -83,6 +83,8 @@ enum chunk_lie {
 	CHUNK_NONE,		/* not given back at all */
 	CHUNK_NO_SEGMENTS,	/* given back with a count of zero */
 	CHUNK_PAD,		/* with the XDR roundup counted and written */
+	CHUNK_UNUSED,		/* unused, after garbage was written to it */
+	CHUNK_IGNORED,		/* neither written to nor given back */
 };
 
 enum error_kind {

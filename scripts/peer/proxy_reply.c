@@ -190,7 +190,7 @@ static void chunk_back(struct rpcrdma_enc *enc, const struct deviation *dev,
 {
 	struct rpcrdma_segment seg;
 
-	if (lie == CHUNK_NONE)
+	if (lie == CHUNK_NONE || lie == CHUNK_IGNORED)
 		return;
 	if (lie == CHUNK_NO_SEGMENTS) {
 		rpcrdma_enc_write_chunk(enc, 0);
@@ -213,6 +213,15 @@ static void chunk_back(struct rpcrdma_enc *enc, const struct deviation *dev,
 
 /* ---- the message -------------------------------------------------------------- */
 
+static bool fill_with_garbage(struct call *call, const struct rpcrdma_chunk *chunk)
+{
+	static uint8_t garbage[MAX_MESSAGE];
+	uint32_t len = min(chunk->bytes, sizeof(garbage));
+
+	memset(garbage, 0xee, len);
+	return fill_chunk(call, chunk, garbage, len);
+}
+
 /* Takes the data item out of the message when the client offers a place */
 static bool write_list(struct reply *r)
 {
@@ -227,6 +236,10 @@ static bool write_list(struct reply *r)
 	if (!rpcrdma_write_iter_next(&it) ||
 	    !rpc_reply_item(call->proc, call->reply, call->reply_len, &item))
 		return true;
+	if (call->dev.write_lie == CHUNK_IGNORED)
+		return true;
+	if (call->dev.write_lie == CHUNK_UNUSED)
+		return fill_with_garbage(call, &it.chunk);
 	if (item.len > it.chunk.bytes) {
 		call->dev.error = ERROR_CHUNK;
 		return true;

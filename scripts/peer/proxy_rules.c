@@ -62,6 +62,8 @@ static const struct word chunk_words[] = {
 	{ "none", CHUNK_NONE },
 	{ "no-segments", CHUNK_NO_SEGMENTS },
 	{ "pad", CHUNK_PAD },
+	{ "unused", CHUNK_UNUSED },
+	{ "ignored", CHUNK_IGNORED },
 	{ }
 };
 
