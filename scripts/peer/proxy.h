@@ -123,10 +123,14 @@ enum trespass {
 	TRESPASS_NONE,
 	TRESPASS_WRITE_LATE,	/* to the Write chunk of the Call before */
 	TRESPASS_READ_LATE,	/* from the Read chunk of the Call before */
+	TRESPASS_ZERO_LATE,	/* from its Position-Zero Read chunk */
+	TRESPASS_REPLY_LATE,	/* to its Reply chunk */
 	TRESPASS_WRITE_KEY,	/* with the previous key byte */
 	TRESPASS_READ_WRITE,	/* an RDMA Read of a Write chunk */
 	TRESPASS_WRITE_READ,	/* an RDMA Write to a Read chunk */
 	TRESPASS_PAST_END,	/* an RDMA Write behind the end of a segment */
+	TRESPASS_WRITE_ELSEWHERE, /* to another connection's Write chunk */
+	TRESPASS_READ_ELSEWHERE, /* from another connection's Read chunk */
 };
 
 /* All that is done differently for one Call */
@@ -200,6 +204,8 @@ struct conn {
 	/* Segments of the Call that was answered last */
 	struct rpcrdma_segment old_write;
 	struct rpcrdma_segment old_read;
+	struct rpcrdma_segment old_zero;
+	struct rpcrdma_segment old_reply;
 };
 
 enum call_state {

@@ -90,27 +90,41 @@ static struct rpcrdma_segment longest_write(const struct call *call)
 	return best;
 }
 
-static struct rpcrdma_segment longest_read(const struct call *call)
+/* @zero: of the chunk at position zero, otherwise of the others */
+static struct rpcrdma_segment longest_read(const struct call *call, bool zero)
 {
 	struct rpcrdma_segment best = { 0 };
 	struct rpcrdma_read_iter it;
 
 	rpcrdma_read_iter_init(&it, &call->hdr);
 	while (rpcrdma_read_iter_next(&it))
-		longer_of(&best, &it.seg);
+		if (!it.position == zero)
+			longer_of(&best, &it.seg);
+	return best;
+}
+
+static struct rpcrdma_segment longest_reply(const struct call *call)
+{
+	struct rpcrdma_segment best = { 0 };
+	struct rpcrdma_chunk chunk;
+
+	if (rpcrdma_hdr_reply_chunk(&call->hdr, &chunk))
+		longest_of_chunk(&best, &chunk);
 	return best;
 }
 
 /* Any rkey of a Call may be invalidated (RFC 8797, section 4.1) */
 static bool own_rkey(const struct call *call, uint32_t *rkey)
 {
+	const struct rpcrdma_segment others[] = {
+		longest_read(call, true),
+		longest_read(call, false),
+		longest_reply(call),
+	};
 	struct rpcrdma_segment best = longest_write(call);
-	struct rpcrdma_segment seg = longest_read(call);
-	struct rpcrdma_chunk chunk;
 
-	longer_of(&best, &seg);
-	if (rpcrdma_hdr_reply_chunk(&call->hdr, &chunk))
-		longest_of_chunk(&best, &chunk);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		longer_of(&best, &others[i]);
 	*rkey = best.handle;
 	return best.length;
 }
@@ -450,6 +464,18 @@ static void send_other(struct reply *r)
 
 /* ---- what the client's device must refuse ------------------------------------ */
 
+/* Of a Call that waits on another connection of the same client's */
+static struct rpcrdma_segment elsewhere(const struct call *call)
+{
+	bool reads = call->dev.trespass == TRESPASS_READ_ELSEWHERE;
+	struct rpcrdma_segment seg = { 0 };
+
+	for (struct call *other = calls; other && !seg.length; other = other->next)
+		if (other->conn && other->conn != call->conn && !other->conn->dead)
+			seg = reads ? longest_read(other, false) : longest_write(other);
+	return seg;
+}
+
 static struct rpcrdma_segment trespass_at(struct call *call)
 {
 	struct rpcrdma_segment seg = { 0 };
@@ -461,6 +487,10 @@ static struct rpcrdma_segment trespass_at(struct call *call)
 		return call->conn->old_write;
 	case TRESPASS_READ_LATE:
 		return call->conn->old_read;
+	case TRESPASS_ZERO_LATE:
+		return call->conn->old_zero;
+	case TRESPASS_REPLY_LATE:
+		return call->conn->old_reply;
 	case TRESPASS_WRITE_KEY:
 		seg = longest_write(call);
 		seg.handle = (seg.handle & ~0xffU) | ((seg.handle - 1) & 0xff);
@@ -468,18 +498,36 @@ static struct rpcrdma_segment trespass_at(struct call *call)
 	case TRESPASS_READ_WRITE:
 		return longest_write(call);
 	case TRESPASS_WRITE_READ:
-		return longest_read(call);
+		return longest_read(call, false);
 	case TRESPASS_PAST_END:
 		seg = longest_write(call);
 		seg.offset += seg.length;
 		break;
+	case TRESPASS_WRITE_ELSEWHERE:
+	case TRESPASS_READ_ELSEWHERE:
+		return elsewhere(call);
 	}
 	return seg;
 }
 
 static bool trespass_reads(enum trespass trespass)
 {
-	return trespass == TRESPASS_READ_LATE || trespass == TRESPASS_READ_WRITE;
+	return trespass == TRESPASS_READ_LATE || trespass == TRESPASS_ZERO_LATE ||
+	       trespass == TRESPASS_READ_WRITE || trespass == TRESPASS_READ_ELSEWHERE;
+}
+
+/* Elsewhere: once, as soon as there is somewhere else */
+static bool trespasses(struct call *call)
+{
+	switch (call->dev.trespass) {
+	case TRESPASS_NONE:
+		return false;
+	case TRESPASS_WRITE_ELSEWHERE:
+	case TRESPASS_READ_ELSEWHERE:
+		return !report.refused && !report.trespassed && elsewhere(call).length;
+	default:
+		return true;
+	}
 }
 
 /* Either way the connection is gone afterwards */
@@ -539,15 +587,20 @@ static void send_itself(struct reply *r)
 		conn_send(call->conn, r->wire, len, NULL);
 }
 
+static void remember_one(struct rpcrdma_segment *old, struct rpcrdma_segment seg)
+{
+	if (seg.length)
+		*old = seg;
+}
+
 static void remember(struct call *call)
 {
-	struct rpcrdma_segment seg = longest_write(call);
+	struct conn *conn = call->conn;
 
-	if (seg.length)
-		call->conn->old_write = seg;
-	seg = longest_read(call);
-	if (seg.length)
-		call->conn->old_read = seg;
+	remember_one(&conn->old_write, longest_write(call));
+	remember_one(&conn->old_read, longest_read(call, false));
+	remember_one(&conn->old_zero, longest_read(call, true));
+	remember_one(&conn->old_reply, longest_reply(call));
 }
 
 /**
@@ -562,7 +615,7 @@ void reply_send(struct call *call)
 	r.call = call;
 	r.written = 0;
 	r.len = 0;
-	if (call->dev.trespass) {
+	if (trespasses(call)) {
 		trespass(call);
 		return;
 	}

@@ -101,10 +101,14 @@ static const struct word reverse_words[] = {
 static const struct word trespass_words[] = {
 	{ "write-late", TRESPASS_WRITE_LATE },
 	{ "read-late", TRESPASS_READ_LATE },
+	{ "zero-late", TRESPASS_ZERO_LATE },
+	{ "reply-late", TRESPASS_REPLY_LATE },
 	{ "write-previous-key", TRESPASS_WRITE_KEY },
 	{ "read-of-write-chunk", TRESPASS_READ_WRITE },
 	{ "write-to-read-chunk", TRESPASS_WRITE_READ },
 	{ "write-past-end", TRESPASS_PAST_END },
+	{ "write-elsewhere", TRESPASS_WRITE_ELSEWHERE },
+	{ "read-elsewhere", TRESPASS_READ_ELSEWHERE },
 	{ }
 };
 

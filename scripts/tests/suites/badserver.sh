@@ -105,6 +105,11 @@ bad_load_list() {
 	echo "$n names"
 	[ "$n" = 200 ]
 }
+bad_load_list_read() {
+	bad_load_list
+	bad_load_read
+}
+bad_load_list_fails() { [ "$(ls $MNT/many | wc -l)" != 200 ]; }
 bad_load_list_few() { [ "$(ls $MNT/few)" = one ]; }
 bad_load_stat() { for _ in {1..10}; do stat $MNT/file; done; }
 bad_load_parallel() {
