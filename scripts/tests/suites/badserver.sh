@@ -194,6 +194,17 @@ bad_load_restart() {
 # RPC of the procedure PROC waits in the queue QUEUE of the transport's
 bad_waits() { grep -qE " $1 .* q:xprt_$2\$" /sys/kernel/debug/sunrpc/rpc_clnt/*/tasks; }
 
+# The Call of REMOVE has no chunk, and a READ is in flight
+bad_load_no_chunk() {
+	local job
+	: >$MNT/gone
+	bad_load_read &
+	job=$!
+	on_server "proxy_wait held"
+	unlink $MNT/gone
+	wait_job $job
+}
+
 # Two READDIRs, whose answers are held, have most of the MRs that there may be, and a third
 # does not get all it needs. It is killed: what needs no MR goes on meanwhile.
 bad_load_starve() {
