@@ -10,6 +10,8 @@
 
 BAD_PORT=20050
 BAD_RULES=/test/peer/client
+# A mount of the good server, beside all cases but those that take the wire down
+BAD_BESIDE=/run/beside
 
 # ---- on the server -----------------------------------------------------------
 
@@ -209,7 +211,7 @@ bad_load_no_chunk() {
 # does not get all it needs. It is killed: what needs no MR goes on meanwhile.
 bad_load_starve() {
 	local i jobs=() killed before
-	before=$(connection_sum reg_mrs)
+	before=$(bad_sum reg_mrs)
 	for i in 1 2; do
 		ls $MNT/dir.$i &
 		jobs+=($!)
@@ -218,8 +220,8 @@ bad_load_starve() {
 	ls $MNT/dir.3 &
 	killed=$!
 	wait_for 20 bad_waits "READDIR(PLUS)?" sending
-	echo "$(($(connection_sum reg_mrs) - before)) MRs of $(connection_sum mrs)"
-	[ "$(connection_sum reg_mrs)" -ge $((before + $(connection_sum mrs) - 2)) ]
+	echo "$(($(bad_sum reg_mrs) - before)) MRs of $(bad_sum mrs)"
+	[ "$(bad_sum reg_mrs)" -ge $((before + $(bad_sum mrs) - 2)) ]
 	kill -9 $killed
 	wait_for 15 job_ended $killed
 	# Before the RPC timeout ends the connection, and with it all waiting
@@ -397,6 +399,10 @@ bad_compare() {
 	[ -n "$ok" ] || { echo "$1 is $2, not $3 $4"; return 1; }
 }
 
+# Those through the proxy; bad_sum KEY
+bad_connections() { grep ":$BAD_PORT " /proc/net/rpcrdma/connections || :; }
+bad_sum() { bad_connections | tr ' ' '\n' | awk -F= -v k="$1" '$1 == k { s += $2 } END { print s + 0 }'; }
+
 bad_key() { [[ ! " $2" =~ [[:space:]]$1=([0-9]+) ]] || echo "${BASH_REMATCH[1]}"; }
 
 # What a case does not mention must be so: everything went through, the client
@@ -431,14 +437,14 @@ bad_expect_client() {
 
 # Counters go on from case to case while the connection does; what a case says
 # of them, and of connects, is from its beginning.
-bad_remember() { BAD_BEFORE="connects=$(connects) $(cat /proc/net/rpcrdma/connections)"; }
+bad_remember() { BAD_BEFORE="connects=$(connects) $(bad_connections)"; }
 bad_since() {
 	local before=0
 	case $1 in
 	inline_send | inline_recv | version) ;;
 	*) [ "$(connects)" != "$(bad_key connects "$BAD_BEFORE")" ] || before=$(bad_key "$1" "$BAD_BEFORE") ;;
 	esac
-	echo $(($(connection_sum "$1") - before))
+	echo $(($(bad_sum "$1") - before))
 }
 
 # bad_bounded SECONDS COMMAND…: fails when it does not end; its status is in
@@ -540,6 +546,39 @@ bad_begin_anew() {
 	on_server "proxy_start honest" >/dev/null
 }
 
+# Verified I/O on a mount of the good server, which must not notice anything
+bad_beside_connects() {
+	awk -v on="$BAD_BESIDE" '/ mounted on / { here = $5 == on }
+		here && /xprt:.*rdma/ { s += $5 } END { print s + 0 }' /proc/self/mountstats
+}
+bad_beside_begin() {
+	! mountpoint -q $BAD_BESIDE || return 0
+	check "mount beside bad servers" mount_nfs vers=4.2 $BAD_BESIDE
+	BAD_BESIDE_BEFORE=$(bad_beside_connects)
+	MNT=$BAD_BESIDE peer_bystander &
+}
+bad_beside_undisturbed() {
+	touch /run/bystander.stop
+	wait_for 60 test -e /run/bystander.rc
+	echo "status $(cat /run/bystander.rc), $(cat /run/bystander.passes) passes, connects $BAD_BESIDE_BEFORE -> $(bad_beside_connects)"
+	[ "$(cat /run/bystander.rc)" = 0 ]
+	[ "$(cat /run/bystander.passes)" -ge 1 ]
+	[ "$BAD_BESIDE_BEFORE" -ge 1 ]
+	[ "$(bad_beside_connects)" = "$BAD_BESIDE_BEFORE" ]
+}
+bad_beside_end() {
+	mountpoint -q $BAD_BESIDE || return 0
+	check "the mount beside bad servers was not disturbed" bad_beside_undisturbed
+	check "umount beside bad servers" umount_nfs $BAD_BESIDE
+}
+# Some take the wire down, from all
+bad_beside() {
+	case $(bad_lines "$BAD_CASE" load) in
+	at_once | awake) bad_beside_end ;;
+	*) bad_beside_begin ;;
+	esac
+}
+
 # What a case needs and this kernel does not have
 bad_lacks() {
 	[ "$(bad_lines "$BAD_CASE" needs)" = freezer ] && ! grep -q '^freezer' /proc/cgroups
@@ -554,6 +593,7 @@ suite_badserver() {
 		case " ${BADSERVER:-$BAD_CASE} " in *" $BAD_CASE "*) ;; *) continue ;; esac
 		! bad_lacks || { info "badserver $BAD_CASE: this kernel has no freezer"; continue; }
 		rm -f /run/bad.well
+		bad_beside
 		if [ "$(bad_lines "$BAD_CASE" 'expect mount')" = fails ]; then
 			check "badserver $BAD_CASE" bad_mount_fails
 		else
@@ -561,6 +601,7 @@ suite_badserver() {
 		fi
 		[ -e /run/bad.well ] || bad_begin_anew
 	done
+	bad_beside_end
 	check "umount badserver" bad_umount
 	on_server "proxy_kill" >/dev/null
 }
