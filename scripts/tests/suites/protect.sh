@@ -12,6 +12,8 @@ regs_probe() {
 	echo 'p:reg rxe_reg_fast_mr wqe=%si:x64 key=+32(%si):x32 access=+36(%si):u32' >>$REGS/kprobe_events
 	echo 'r:regret rxe_reg_fast_mr ret=$retval:s32' >>$REGS/kprobe_events
 	echo 'p:inv rxe_invalidate_mr key=%si:x32' >>$REGS/kprobe_events
+	echo 'r:invret rxe_invalidate_mr ret=$retval:s32' >>$REGS/kprobe_events
+	echo 'p:complete xprt_complete_rqst octets=%si:s32' >>$REGS/kprobe_events
 	echo 16384 >$REGS/buffer_size_kb
 	regs_forget
 	echo 1 >$REGS/events/kprobes/enable
@@ -51,23 +53,45 @@ regs_keys() {
 	}' $REGS/trace
 }
 
-# Whatever was registered was invalidated under the same key
-regs_all_invalid() {
+# Whenever an RPC completes, whatever was registered has been invalidated, under the same
+# key: there is one RPC at a time. The device did all it was told.
+regs_in_order() {
 	awk '
 	/ reg: / { split($0, w, /key=| access=/); valid[w[2]] = 1; n++ }
 	/ inv: / { split($0, w, "key="); delete valid[w[2]] }
+	/ (reg|inv)ret: / && !/ret=0$/ { failed++ }
+	/ complete: / {
+		done++
+		for (key in valid)
+			early++
+	}
 	END {
-		for (key in valid) left++
-		printf "%d registrations, %d not invalidated\n", n, left
-		exit !(n > 0 && !left)
+		for (key in valid)
+			left++
+		printf "%d registrations, %d RPCs; %d MRs valid when one completed, %d at the end; %d failures\n", n, done, early, left, failed
+		exit !(n > 0 && done > 0 && !early && !left && !failed)
 	}' $REGS/trace
 }
 
 protect_write() { regs_forget; iocheck write -l 2m -b 64k -d $MNT/protect; regs_access 4 32; }
 protect_read() { regs_forget; iocheck verify -l 2m -b 64k -d $MNT/protect; regs_access 3 32; }
-protect_invalid() { iocheck write -l 1m -b 16k -d $MNT/protect; wait_for 5 regs_all_invalid; }
+# One process, one RPC after the other. Chunks of READDIR have several MRs, of which the
+# server invalidates one: the others are left to the client.
+protect_invalid() {
+	local before
+	drop_caches
+	regs_forget
+	before=$(mountstats_local_inv)
+	iocheck write -l 1m -b 16k -d $MNT/protect
+	iocheck read -l 1m -b 16k -d $MNT/protect
+	[ "$(ls $MNT/protect.d/many | wc -l)" = 600 ]
+	echo "LOCAL_INVs $before -> $(mountstats_local_inv)"
+	[ $(($(mountstats_local_inv) - before)) -ge 4 ]
+	regs_in_order
+}
 
 suite_protect() {
+	on_server "EXPORT=$EXPORT/protect.d sizes_make_many" >/dev/null
 	check "kprobe on registrations" regs_probe
 	check "mount protect vers=3" mount_nfs "vers=3"
 	check "Read chunks grant REMOTE_READ only" protect_write
