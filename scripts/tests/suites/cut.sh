@@ -91,18 +91,24 @@ job_ended() { ! kill -0 "$1"; }
 
 # The Reply is lost, the connection with it; the request is sent again on the
 # next one, and the duplicate request cache answers.
-# Attributes are cached (actimeo), so that REMOVE is the first Call on the wire.
+# Attributes are cached (actimeo), so that REMOVE is the first Call on the wire. Executed
+# twice it would find no file, which unlink does not hide as rm -f may.
+cut_remembered() { awk '$1 == "rc" { print $2 }' /proc/net/rpc/nfsd; }
 cut_once() {
-	local job
+	local job before after
 	echo x >$MNT/once
 	ls -l $MNT/once
+	before=$(on_server cut_remembered)
 	wire_down
-	rm -f $MNT/once &
+	unlink $MNT/once &
 	job=$!
 	on_server "wait_for 30 test ! -e $EXPORT/once"
 	wait_for 90 none_live
 	wire_up
 	wait_job $job
+	after=$(on_server cut_remembered)
+	echo "answered from the duplicate request cache: $before -> $after"
+	[ "$after" -gt "$before" ]
 }
 
 suite_once() {
