@@ -232,6 +232,7 @@ static const struct {
 	{ "expect-private", cmd_expect_private },
 	{ "expect-initiator-depth", cmd_expect_initiator_depth },
 	{ "send", cmd_send },
+	{ "wait-sent", cmd_wait_sent },
 	{ "expect", cmd_expect },
 	{ "take", cmd_take },
 	{ "expect-nothing", cmd_expect_nothing },

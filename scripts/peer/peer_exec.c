@@ -345,6 +345,20 @@ void cmd_send(const struct stmt *s)
 		die_at(s->at, "cannot send: %s", vb_why());
 }
 
+/* They are with the other side, which may have answered them already */
+void cmd_wait_sent(const struct stmt *s)
+{
+	struct link *l = the_link(s);
+	int64_t end = clock_ms() + patience();
+
+	while (!l->down && vb_sending(l->conn) && clock_ms() < end)
+		pump(l, end - clock_ms());
+	if (l->down)
+		die_at(s->at, "the connection is down (%s)", l->down);
+	if (vb_sending(l->conn))
+		die_at(s->at, "%d Sends do not complete", vb_sending(l->conn));
+}
+
 static void show_message(const struct message *m)
 {
 	uint32_t i;

@@ -62,6 +62,7 @@ void cmd_post_receives(const struct stmt *s);
 void cmd_expect_private(const struct stmt *s);
 void cmd_expect_initiator_depth(const struct stmt *s);
 void cmd_send(const struct stmt *s);
+void cmd_wait_sent(const struct stmt *s);
 void cmd_expect(const struct stmt *s);
 void cmd_take(const struct stmt *s);
 void cmd_expect_nothing(const struct stmt *s);

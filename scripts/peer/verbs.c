@@ -189,6 +189,16 @@ int vb_send(struct vb_conn *c, const void *data, uint32_t len, int with_inv,
 	return 0;
 }
 
+int vb_sending(const struct vb_conn *c)
+{
+	uint32_t i;
+	int n = 0;
+
+	for (i = 0; i < c->attr.sends; i++)
+		n += c->send_busy[i];
+	return n;
+}
+
 static int rdma_op(struct vb_conn *c, enum ibv_wr_opcode opcode,
 		   struct vb_mr *m, size_t offset, uint32_t len, uint32_t rkey,
 		   uint64_t raddr, uint32_t cookie)

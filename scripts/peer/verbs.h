@@ -188,6 +188,8 @@ void vb_free(struct vb_conn *conn);
 /* The octets are copied. @with_inv: Send With Invalidate of @inv_rkey */
 int vb_send(struct vb_conn *conn, const void *data, uint32_t len, int with_inv,
 	    uint32_t inv_rkey, uint32_t cookie);
+/* Sends that are not complete yet: vb_next() sees to that */
+int vb_sending(const struct vb_conn *conn);
 /* RDMA Write from, RDMA Read to @mr; the other side is named by @rkey, @raddr */
 int vb_write(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
 	     uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
