@@ -449,6 +449,9 @@ static const struct answer_case answer_v2_cases[] = {
 	{ "BAD_HEADER", 20,
 	  { XID, 3, 32, RPCRDMA_ERROR, RPCRDMA_ERR_BAD_HEADER },
 	  false, BOTH(VERSION, FAIL, FAIL) },
+	{ "error code 77, a Call behind", 40,
+	  { XID, 3, 32, RPCRDMA_ERROR, 77, 0, 0, 0, XID, 0 },
+	  false, BOTH(VERSION, FAIL, FAIL) },
 };
 
 #undef BOTH
