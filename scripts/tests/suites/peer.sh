@@ -10,11 +10,17 @@ PEER_CASES=${PEER_CASES:-/test/peer/server}
 
 # Contents as "peer" computes them: pattern(LENGTH, SEED)
 peer_files() {
+	local n
 	mkdir -p $EXPORT/peer
 	iocheck write -l 64k -s 64 -t $EXPORT/peer/64k
 	iocheck write -l 4099 -s 4099 -t $EXPORT/peer/4099
 	iocheck write -l 1m -s 1 -t $EXPORT/peer/1m
 	: >$EXPORT/peer/scratch
+	mkdir -p $EXPORT/peer/one $EXPORT/peer/many
+	: >$EXPORT/peer/one/entry
+	for n in $(seq 40); do
+		: >$EXPORT/peer/many/entry-with-a-name-of-several-words-$n
+	done
 	ln -sf "$(head -c 1001 </dev/zero | tr '\0' x)" $EXPORT/peer/link
 }
 
@@ -99,17 +105,22 @@ peer_bound() {
 
 peer_waits() { [ -e /run/peer_stop ] || grep -q ' [1-9]' /run/peer_seen; }
 
-# Packets of these kinds get lost, until some time after Calls had to wait. Not those of
-# the mount beside peers: its Sends would exhaust their retries where this takes long. The
-# queue pairs that there are, but the peer's; a packet names that which it is for
-peer_hold() {
+# Packets of these kinds get lost. Not those of the mount beside peers: its Sends would
+# exhaust their retries where this takes long. The queue pairs that there are, but the
+# peer's; a packet names that which it is for
+peer_lose() {
 	local others
 	nft delete table ip peer_hold 2>/dev/null || :
 	others=$(live_qps | paste -sd, -)
-	peer_bound "$1"
 	nft "add table ip peer_hold; add chain ip peer_hold in { type filter hook input priority 0; };
 		add rule ip peer_hold in udp dport 4791 @th,104,24 { ${others:-0} } accept;
-		add rule ip peer_hold in udp dport 4791 @th,64,8 $2 drop"
+		add rule ip peer_hold in udp dport 4791 @th,64,8 $1 counter drop"
+}
+
+# The same, until some time after Calls had to wait
+peer_hold() {
+	peer_bound "$1"
+	peer_lose "$2"
 	(
 		set +e
 		wait_for 30 peer_waits
@@ -133,6 +144,20 @@ peer_reads_bound() { peer_bound read; }
 # What RDMA Reads bring
 peer_reads_hold() { peer_hold read 13-16; }
 peer_reads_waited() { peer_waited read 259; }
+
+# All of what RDMA Reads bring, with one thread of nfsd; at least $1 packets of it
+peer_reads_lose() {
+	echo 1 >/proc/fs/nfsd/threads
+	peer_lose 13-16
+}
+peer_reads_lost() {
+	local lost
+	lost=$(nft list table ip peer_hold | sed -nE 's/.* counter packets ([0-9]+) .*/\1/p')
+	nft delete table ip peer_hold
+	echo 8 >/proc/fs/nfsd/threads
+	echo "$lost packets lost"
+	[ "$lost" -ge "$1" ]
+}
 
 peer_replies_bound() { peer_bound reply; }
 # Acknowledgements. With one thread of nfsd it is certain which Calls have to wait
@@ -184,7 +209,8 @@ peer_handles() {
 	for file in 64k link scratch; do
 		printf -- '-M fh-%s=X:%s ' $file "$(on_server "peer_handle $EXPORT/peer/$file")"
 	done
-	printf -- '-M fh-dir=X:%s\n' "$(on_server "peer_handle $EXPORT/peer")"
+	printf -- '-M fh-dir=X:%s ' "$(on_server "peer_handle $EXPORT/peer")"
+	printf -- '-M fh-one=X:%s\n' "$(on_server "peer_handle $EXPORT/peer/one")"
 }
 
 suite_peer() {
