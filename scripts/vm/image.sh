@@ -139,7 +139,7 @@ image_helpers() {
 # and the pure files.
 image_peers() {
 	local root=$1 name out sources
-	for name in peer proxy; do
+	for name in peer proxy relay; do
 		out=$root/usr/bin/$name
 		sources=("$SCRIPTS/peer/$name"*.c)
 		[ -e "${sources[0]}" ] || continue

@@ -51,6 +51,31 @@ krb5_end() {
 	exportfs -r
 }
 
+# A client that offers a Write list with each RPC, between a mount over TCP and our server
+krb5_relay() {
+	: >/run/relay.log
+	relay 20099 /run/relay.log >/run/relay.out 2>&1 </dev/null &
+	echo $! >/run/relay.pid
+	wait_for 10 grep -qE '^ *[0-9]+: 0+:4E83 ' /proc/net/tcp
+}
+krb5_relay_end() {
+	cat /run/relay.out
+	kill "$(cat /run/relay.pid)"
+	[ ! -s /run/relay.out ]
+}
+
+# krb5_relayed SERVICE YES|NO: four Replies, or more, had the data of a READ; in the Write
+# chunk, all of them, or none of all Replies had an octet there
+krb5_relayed() {
+	awk -v service="gss=$1" -v used="$2" '
+		{ split($3, i, "="); split($4, w, "="); split($5, r, "=") }
+		$1 == service { n++; long += i[2] + w[2] + r[2] >= 65536; written += w[2] >= 65536; any += w[2] > 0 }
+		END {
+			print n " Replies, " long " long, " written " of them in the Write chunk, in which " any " had something"
+			exit !(long >= 4 && (used == "YES" ? written == long : !any))
+		}' /run/relay.log
+}
+
 # ---- on the client ------------------------------------------------------------
 
 krb5_client() {
@@ -117,6 +142,36 @@ krb5_one() {
 	check "umount $name" umount_nfs
 }
 
+# What the whole of is signed or sealed is not reduced, though a Write list is offered. What
+# is not shows that the server would use it.
+krb5_offered() {
+	local v=$1 sec=$2 name="vers=$1 sec=$2" service=$3 used=$4
+	on_server "rm -f $EXPORT/krb" >/dev/null
+	check "mount through the relay $name" mount_nfs "proto=tcp,port=20099,vers=$v,sec=$sec" $MNT server
+	mountpoint -q $MNT || return 0
+	check "WRITEs through the relay $name" iocheck write -l 256k -b 64k -d -t -y $MNT/krb
+	on_server ": >/run/relay.log" >/dev/null
+	check "READs through the relay $name" iocheck verify -l 256k -b 64k -d $MNT/krb
+	check "a Write list offered $name" on_server "krb5_relayed $service $used"
+	check "umount through the relay $name" umount_nfs
+}
+
+krb5_offered_all() {
+	local v sec
+	check "the relay" on_server krb5_relay
+	for v in 3 4.1; do
+		for sec in ${KRB5_FLAVORS:-sys krb5 krb5i}; do
+			case $sec in
+			sys) krb5_offered $v $sec 0 YES ;;
+			krb5) krb5_offered $v $sec 1 YES ;;
+			krb5i) krb5_offered $v $sec 2 NO ;;
+			krb5p) krb5_offered $v $sec 3 NO ;;
+			esac
+		done
+	done
+	check "the relay ends" on_server krb5_relay_end
+}
+
 suite_krb5() {
 	local v sec
 	check "KDC and svcgssd" on_server krb5_kdc
@@ -126,6 +181,7 @@ suite_krb5() {
 			krb5_one "$v" "$sec"
 		done
 	done
+	krb5_offered_all
 	killall rpc.gssd
 	check "KDC and svcgssd end" on_server krb5_end
 }
