@@ -168,11 +168,13 @@ static struct rpcrdma_req *rpcrdma_bc_req_get(struct rpcrdma_xprt *rx)
 }
 
 static void rpcrdma_bc_fill(struct rpcrdma_req *req,
-			    const struct rpcrdma_hdr *hdr)
+			    const struct rpcrdma_recv *recv)
 {
+	const struct rpcrdma_hdr *hdr = &recv->hdr;
 	struct rpc_rqst *rqst = &req->rqst;
 	struct xdr_buf *rcv = &rqst->rq_rcv_buf;
 
+	req->came_by = recv->ep->number;
 	rpcrdma_form_of_reply(&req->form, hdr);
 	memcpy(req->rbuf, hdr->buf + hdr->body, hdr->body_len);
 	xdr_buf_init(rcv, req->rbuf, hdr->body_len);
@@ -285,7 +287,7 @@ void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 	req = rpcrdma_bc_req_need(rx, recv->ep);
 	if (!req)
 		return;
-	rpcrdma_bc_fill(req, hdr);
+	rpcrdma_bc_fill(req, recv);
 	rx->stats.bcall_count++;
 
 	/* The service goes away after xprt_rdma_bc_destroy(), not before */
@@ -326,6 +328,9 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
  * It takes no credit: those are for Calls. One that can never be sent costs
  * the connection, so that the server learns of it (RFC 8166, section 4.5.4).
  *
+ * The Reply to a callback of the connection before goes nowhere: on this one the
+ * server may have another callback of that XID.
+ *
  * Context: process, with the transport's send lock.
  *
  * Return: 0; -ENOBUFS to come again later; -ENOTCONN; -EMSGSIZE when it exceeds
@@ -336,14 +341,16 @@ int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
 	struct rpcrdma_xprt *rx = req->rx;
 	int rc = -ENOTCONN;
+	bool late;
 
 	if (!xprt_connected(&rx->xprt))
 		return -ENOTCONN;
 	mutex_lock(&rx->lock);
-	if (rx->ep && rpcrdma_ep_live(rx->ep))
+	late = rx->ep && rx->ep->number != req->came_by;
+	if (rx->ep && !late && rpcrdma_ep_live(rx->ep))
 		rc = rpcrdma_bc_send(rx->ep, req);
 	mutex_unlock(&rx->lock);
-	if (rc && rc != -ENOBUFS)
+	if (rc && rc != -ENOBUFS && !late)
 		xprt_force_disconnect(&rx->xprt);
 	return rc;
 }
