@@ -246,7 +246,9 @@ void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
 	struct rpcrdma_enc enc;
 
 	rpcrdma_ep_warn(ep, "callback refused: %s", hdr->fault ?
-			rpcrdma_fault_name(hdr->fault) : "it has chunks");
+			rpcrdma_fault_name(hdr->fault) :
+			rpcrdma_hdr_has_chunks(hdr) ? "it has chunks" :
+			"larger than a page");
 	req = rpcrdma_bc_req_need(rx, ep);
 	if (!req)
 		return;
@@ -266,8 +268,8 @@ void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
  * @recv: accepted message of direction Call, without chunks; stays the
  *	caller's
  *
- * One that we have no service for, or that is larger than we said, is dropped:
- * the server's RPC times out. More at a time than we granted cost the
+ * One that we have no service for is dropped: the server's RPC times out. One that
+ * is larger than we said is refused. More at a time than there are slots cost the
  * connection.
  *
  * Context: process (workqueue of the Receive CQ).
@@ -279,9 +281,15 @@ void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 	struct rpcrdma_req *req;
 
-	if (!serv || hdr->body_len > PAGE_SIZE) {
+	if (!serv) {
 		rpcrdma_ep_warn(recv->ep, "callback of %u octets dropped",
 				hdr->body_len);
+		return;
+	}
+	/* The server must not wait for ever (RFC 8166, section 4.5.4) */
+	if (hdr->body_len > PAGE_SIZE) {
+		rpcrdma_bc_refuse(rx, recv, hdr->vers == RPCRDMA_V1 ?
+				  RPCRDMA_ERR_CHUNK : RPCRDMA_ERR_BAD_HEADER);
 		return;
 	}
 	req = rpcrdma_bc_req_need(rx, recv->ep);
