@@ -159,8 +159,9 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 
 /*
  * 0: it is on its way. -EMSGSIZE: longer than the inline threshold, which ends
- * the RPC. -ENOBUFS: tried again soon. -ENOTCONN: the connection is gone for
- * good; the transport says so, lest sunrpc try again at once.
+ * the RPC. -EBADSLT: the client has granted no more, and sunrpc waits for a Reply.
+ * -ENOBUFS: tried again soon. -ENOTCONN: the connection is gone for good; the transport
+ * says so, lest sunrpc try again at once.
  */
 static int bc_send_request(struct rpc_rqst *rqst)
 {
@@ -169,7 +170,10 @@ static int bc_send_request(struct rpc_rqst *rqst)
 	int rc = -ENOTCONN;
 
 	if (!test_bit(XPT_DEAD, &sxprt->xpt_flags) && svc_rdma_enter(conn)) {
-		rc = bc_send(conn, rqst);
+		rc = -EBADSLT;
+		/* It is given back when the RPC ends, however that is */
+		if (xprt_request_get_cong(rqst->rq_xprt, rqst))
+			rc = bc_send(conn, rqst);
 		svc_rdma_leave(conn);
 	}
 	if (rc == -ENOTCONN)
