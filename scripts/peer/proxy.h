@@ -41,6 +41,7 @@ enum proc {
 	PROC_REMOVE,
 	PROC_READDIR,		/* READDIRPLUS too */
 	PROC_COMMIT,
+	PROC_READ4,		/* NFSv4.1: SEQUENCE, PUTFH, READ */
 	PROC_OTHER,
 	PROC_MAX
 };
@@ -55,6 +56,9 @@ uint32_t rpc_word(const uint8_t *msg, uint32_t at);
 void rpc_set_word(uint8_t *msg, uint32_t at, uint32_t value);
 enum proc rpc_call_proc(const uint8_t *msg, uint32_t len);
 bool rpc_is_nfs3(const uint8_t *msg, uint32_t len);
+#define SESSION_LEN	16U
+const uint8_t *rpc_call_session(const uint8_t *msg, uint32_t len);
+uint32_t rpc_long_callback(uint8_t *to, const uint8_t *session);
 bool rpc_reply_item(enum proc proc, const uint8_t *msg, uint32_t len,
 		    struct item *item);
 const char *proc_name(enum proc proc);
@@ -70,6 +74,7 @@ enum moment {
 	MOMENT_WRITE,		/* in the middle of the RDMA Writes */
 	MOMENT_REPLY,		/* before the Send */
 	MOMENT_SENT,		/* after the Send */
+	MOMENT_CALLED,		/* behind Calls of our own; by no chance */
 	MOMENT_MAX
 };
 
@@ -113,6 +118,9 @@ enum reverse {
 	REVERSE_PLAIN,
 	REVERSE_CHUNKS,
 	REVERSE_LARGE,		/* as large as the threshold allows */
+	REVERSE_HUGE,		/* larger than the client's Receives */
+	REVERSE_SAME,		/* with the XID of the Call in flight */
+	REVERSE_LONG,		/* CB_COMPOUND whose Reply exceeds 1024 octets */
 	REVERSE_XID,		/* and a Reply with the XID of that Call */
 	REVERSE_OPTION,		/* by remote invalidation, of version two */
 	REVERSE_UNKNOWN,	/* by an option that nobody knows */
@@ -160,7 +168,8 @@ struct deviation {
 	enum inval	inval;
 	enum reverse	reverse;	/* before the Reply */
 	uint32_t	reverse_count;
-	bool		ask;		/* hold until that is answered */
+	bool		ask;		/* hold until they are answered */
+	bool		ask_leave;	/* disconnect behind them */
 	enum trespass	trespass;	/* before the Reply */
 	enum moment	kill;
 	bool		disconnect;
@@ -183,12 +192,22 @@ void rules_seed(unsigned int seed);
 
 /* ---- connections and Calls ---------------------------------------------- */
 
+/* A Call of our own */
+struct own {
+	uint32_t xid;
+	enum reverse kind;
+	bool waits;		/* for its answer */
+};
+
+#define MAX_OWN		256U
+
 struct conn {
 	struct conn *next;
 	struct vb_conn *vb;
 	unsigned int number;
 	struct terms terms;
 	struct rpcrdma_properties prop;
+	uint32_t client_recv;		/* octets that the client's Receives have */
 	bool dead;
 	/* Messages that came while an operation was waited for */
 	struct vb_event *stash;
@@ -206,6 +225,9 @@ struct conn {
 	struct rpcrdma_segment old_read;
 	struct rpcrdma_segment old_zero;
 	struct rpcrdma_segment old_reply;
+	/* The last Calls of our own, in a ring */
+	struct own own[MAX_OWN];
+	unsigned int owns;
 };
 
 enum call_state {
@@ -220,7 +242,7 @@ struct call {
 	enum call_state state;
 	enum proc proc;
 	struct deviation dev;
-	bool asked;		/* the client answered our own Call */
+	uint32_t answers;	/* of the client's, to our own Calls */
 	struct rpcrdma_hdr hdr;	/* borrows @raw */
 	uint8_t raw[MAX_HEADER];
 	uint8_t *msg;
@@ -252,6 +274,7 @@ struct report {
 	unsigned int reverse_options;	/* of them, by the option */
 	unsigned int reverse_errors;	/* RDMA_ERROR instead */
 	unsigned int reverse_invals;	/* of them, INVAL_OPTION */
+	unsigned int reverse_wrong;	/* not what our Call of that XID gets */
 };
 
 extern struct report report;
@@ -293,7 +316,7 @@ unsigned int calls_count(enum call_state state);
 /* proxy_reply.c: Replies on their way to the client */
 void reply_send(struct call *call);
 void reply_ask(struct call *call);
-/* Return: the Call whose Reply waits for an answer to a Call with that XID */
-struct call *reply_asked(uint32_t xid);
+/* The client answered a Call of ours, or nobody's: Reply or RDMA_ERROR */
+void reply_own_answered(struct conn *conn, const struct rpcrdma_hdr *hdr);
 
 #endif /* PROXY_H */

@@ -346,18 +346,9 @@ void call_received(struct conn *conn, const struct vb_event *ev)
 		call_free(call);
 		return;
 	}
-	if (call->hdr.proc == RPCRDMA_ERROR) {
-		report.reverse_errors++;
-		report.reverse_invals += call->hdr.errcode == RPCRDMA_ERR_INVAL_OPTION;
-		call_free(call);
-		return;
-	}
-	if (rpcrdma_hdr_direction(&call->hdr) == RPCRDMA_DIR_REPLY) {
-		report.reverse_answers++;
-		report.reverse_options += call->hdr.option;
-		before = reply_asked(call->hdr.xid);
-		if (before)
-			before->asked = true;
+	if (call->hdr.proc == RPCRDMA_ERROR ||
+	    rpcrdma_hdr_direction(&call->hdr) == RPCRDMA_DIR_REPLY) {
+		reply_own_answered(conn, &call->hdr);
 		call_free(call);
 		return;
 	}

@@ -39,6 +39,7 @@ static void negotiate(struct conn *conn, uint8_t priv[RPCRDMA_CMP_LEN])
 	rpcrdma_cm_private_decode(&peer, conn->vb->peer_priv,
 				  conn->vb->peer_priv_len);
 	rpcrdma_cm_private_combine(&conn->prop, &local, &peer);
+	conn->client_recv = peer.recv_size;
 	say("connection %u: client sends %u takes %u%s; threshold of Replies %u",
 	    conn->number, peer.send_size, peer.recv_size,
 	    peer.remote_inv ? " R" : "", conn->prop.inline_send);

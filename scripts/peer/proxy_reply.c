@@ -12,6 +12,8 @@
 
 /* An XID that the client does not use: its own count up from a random one */
 #define OTHER_XID(xid)	((xid) ^ 0x40000000U)
+/* What those of our own Calls differ by that go with the same Call of the client's */
+#define OWN_XID(n)	((n) << 20)
 
 /* Slots that the client has: as many Calls can be in flight, whatever was granted */
 #define MOST_CREDITS	128U
@@ -403,6 +405,7 @@ static void send_reverse(struct call *call, uint32_t xid, uint32_t type,
 		.option	= unknown || call->dev.reverse == REVERSE_OPTION,
 	};
 	static uint8_t wire[MAX_THRESHOLD];
+	const uint8_t *session;
 	struct rpcrdma_enc enc;
 
 	memset(wire, 0, sizeof(wire));
@@ -427,22 +430,115 @@ static void send_reverse(struct call *call, uint32_t xid, uint32_t type,
 		rpc_set_word(wire, enc.len + 12, CB_PROGRAM);
 		rpc_set_word(wire, enc.len + 16, 1);
 	}
-	conn_send(call->conn, wire, min(enc.len + len,
-					call->conn->prop.inline_send), NULL);
+	if (call->dev.reverse == REVERSE_LONG) {
+		session = rpc_call_session(call->msg, call->len);
+		if (!session)
+			die("a Call without a session");
+		rpc_set_word(wire, enc.len + 20, 1);
+		len = 24 + rpc_long_callback(wire + enc.len + 24, session);
+	}
+	len += enc.len;
+	if (call->dev.reverse == REVERSE_LARGE)
+		len = call->conn->prop.inline_send;
+	if (call->dev.reverse == REVERSE_HUGE)
+		len = call->conn->client_recv + RPCRDMA_WORD;
+	conn_send(call->conn, wire, len, NULL);
+}
+
+static uint32_t own_xid(const struct call *call)
+{
+	uint32_t xid = call->hdr.xid;
+
+	return call->dev.reverse == REVERSE_SAME ? xid : OTHER_XID(xid);
+}
+
+static void own_sent(struct conn *conn, uint32_t xid, enum reverse kind)
+{
+	conn->own[conn->owns++ % MAX_OWN] = (struct own){
+		.xid = xid,
+		.kind = kind,
+		.waits = true,
+	};
 }
 
 static void send_reverses(struct call *call)
 {
 	const struct deviation *dev = &call->dev;
-	uint32_t i, xid = OTHER_XID(call->hdr.xid);
-	uint32_t len = dev->reverse == REVERSE_LARGE ? MAX_THRESHOLD / 2 : 40;
+	uint32_t i, xid = own_xid(call);
 
 	if (!dev->reverse)
 		return;
-	for (i = 0; i < dev->reverse_count; i++)
-		send_reverse(call, xid + i, RPC_CALL, len);
+	for (i = 0; i < dev->reverse_count; i++) {
+		own_sent(call->conn, xid ^ OWN_XID(i), dev->reverse);
+		send_reverse(call, xid ^ OWN_XID(i), RPC_CALL, 40);
+	}
 	if (dev->reverse == REVERSE_XID)
 		send_reverse(call, xid, RPC_REPLY, 24);
+}
+
+static struct own *own_find(struct conn *conn, uint32_t xid)
+{
+	for (unsigned int i = 0; i < MAX_OWN; i++)
+		if (conn->own[i].waits && conn->own[i].xid == xid)
+			return &conn->own[i];
+	return NULL;
+}
+
+/* What CB_NULL gets: MSG_ACCEPTED, no verifier, SUCCESS, and nothing else */
+static bool is_null_reply(const struct rpcrdma_hdr *hdr)
+{
+	const uint8_t *msg = hdr->buf + hdr->body;
+
+	if (rpcrdma_hdr_has_chunks(hdr) || hdr->body_len != 24)
+		return false;
+	for (uint32_t at = 8; at < 24; at += RPCRDMA_WORD)
+		if (rpc_word(msg, at))
+			return false;
+	return rpc_word(msg, 0) == hdr->xid;
+}
+
+static bool is_right_answer(const struct own *own, const struct rpcrdma_hdr *hdr)
+{
+	if (hdr->proc != RPCRDMA_ERROR)
+		return is_null_reply(hdr);
+	switch (own->kind) {
+	case REVERSE_CHUNKS:
+	case REVERSE_LARGE:
+		return hdr->vers == RPCRDMA_V1 && hdr->errcode == RPCRDMA_ERR_CHUNK;
+	case REVERSE_UNKNOWN:
+		return hdr->errcode == RPCRDMA_ERR_INVAL_OPTION;
+	default:
+		return false;
+	}
+}
+
+static void answer_counts(struct conn *conn, uint32_t xid)
+{
+	for (struct call *call = calls; call; call = call->next)
+		if (call->conn == conn && call->state == CALL_HELD && call->dev.ask &&
+		    !((own_xid(call) ^ xid) & ~OWN_XID(MAX_OWN - 1)))
+			call->answers++;
+}
+
+void reply_own_answered(struct conn *conn, const struct rpcrdma_hdr *hdr)
+{
+	struct own *own = own_find(conn, hdr->xid);
+
+	if (hdr->proc == RPCRDMA_ERROR) {
+		report.reverse_errors++;
+		report.reverse_invals += hdr->errcode == RPCRDMA_ERR_INVAL_OPTION;
+	} else {
+		report.reverse_answers++;
+		report.reverse_options += hdr->option;
+	}
+	if (!own || !is_right_answer(own, hdr)) {
+		say("XID 0x%08x: not what our own Call gets", hdr->xid);
+		report.reverse_wrong++;
+	}
+	if (!own)
+		return;
+	own->waits = false;
+	answer_counts(conn, hdr->xid);
 }
 
 static void set_xid(struct reply *r, uint32_t xid)
@@ -642,15 +738,10 @@ void reply_send(struct call *call)
 void reply_ask(struct call *call)
 {
 	send_reverses(call);
-}
-
-struct call *reply_asked(uint32_t xid)
-{
-	struct call *call;
-
-	for (call = calls; call; call = call->next)
-		if (call->state == CALL_HELD && call->dev.ask &&
-		    OTHER_XID(call->hdr.xid) == xid)
-			break;
-	return call;
+	if (call->dev.kill == MOMENT_CALLED)
+		conn_kill(call->conn, "behind Calls of our own");
+	if (call->dev.ask_leave && !call->conn->dead) {
+		say("connection %u: killed by a disconnect", call->conn->number);
+		vb_disconnect(call->conn->vb);
+	}
 }

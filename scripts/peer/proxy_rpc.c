@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * As much of RPC (RFC 5531) and NFSv3 (RFC 1813) as a proxy must know: which
+ * As much of RPC (RFC 5531), NFSv3 (RFC 1813) and NFSv4.1 as a proxy must know: which
  * procedure a Call is, and where the data item that may go into a Write chunk
  * stands in a Reply (RFC 8267, section 4).
  */
@@ -9,6 +9,16 @@
 #include "proxy.h"
 
 #define NFS_PROGRAM	100003U
+
+/* NFSv4 (RFC 8881, section 18) */
+#define OP_PUTFH	22U
+#define OP_READ		25U
+#define OP_SEQUENCE	53U
+#define OP_CB_RECALL_ANY	8U
+#define OP_CB_SEQUENCE	11U
+
+/* The longest that the client of Linux takes in a callback */
+#define TAG_LEN		512U
 
 static const struct {
 	const char *name;
@@ -29,6 +39,7 @@ static const struct {
 	{ "READDIR", PROC_READDIR, 16 },
 	{ "READDIR", PROC_READDIR, 17 },
 	{ "COMMIT", PROC_COMMIT, 21 },
+	{ "READ4", PROC_READ4, -1 },
 	{ "OTHER", PROC_OTHER, -1 },
 };
 
@@ -70,21 +81,6 @@ bool rpc_is_nfs3(const uint8_t *msg, uint32_t len)
 	return len >= 24 && rpc_word(msg, 12) == NFS_PROGRAM && rpc_word(msg, 16) == 3;
 }
 
-/* xid, CALL, rpcvers, prog, vers, proc */
-enum proc rpc_call_proc(const uint8_t *msg, uint32_t len)
-{
-	if (len < 24 || rpc_word(msg, 4) != RPC_CALL)
-		return PROC_OTHER;
-	if (rpc_word(msg, 20) == 0)
-		return PROC_NULL;
-	if (!rpc_is_nfs3(msg, len))
-		return PROC_OTHER;
-	for (size_t i = 0; i < NPROCS; i++)
-		if (procs[i].nfs3 == (int)rpc_word(msg, 20))
-			return procs[i].proc;
-	return PROC_OTHER;
-}
-
 /* A cursor that stays where it is once it would leave the message */
 struct walk {
 	const uint8_t *msg;
@@ -109,6 +105,117 @@ static uint32_t walk_word(struct walk *w)
 	return w->bad ? 0 : rpc_word(w->msg, at);
 }
 
+static void walk_opaque(struct walk *w)
+{
+	walk_skip(w, rpcrdma_xdr_roundup(walk_word(w)));
+}
+
+/* Return: whether it is a COMPOUND of NFSv4.1, whose first operation is SEQUENCE */
+static bool walk_to_session(struct walk *w)
+{
+	w->at = 24;
+	for (int auth = 0; auth < 2; auth++) {
+		walk_skip(w, 4);
+		walk_opaque(w);
+	}
+	walk_opaque(w);			/* tag */
+	walk_skip(w, 8);		/* minorversion, operations */
+	return walk_word(w) == OP_SEQUENCE;
+}
+
+/**
+ * rpc_call_session - the session that a Call of NFSv4.1 belongs to
+ * @msg: Call of program NFS
+ * @len: its octets
+ *
+ * Return: SESSION_LEN octets, or NULL when it has none.
+ */
+const uint8_t *rpc_call_session(const uint8_t *msg, uint32_t len)
+{
+	struct walk w = { .msg = msg, .len = len };
+	uint32_t at;
+
+	if (!walk_to_session(&w))
+		return NULL;
+	at = w.at;
+	walk_skip(&w, SESSION_LEN);
+	return w.bad ? NULL : msg + at;
+}
+
+static bool is_read4(const uint8_t *msg, uint32_t len)
+{
+	struct walk w = { .msg = msg, .len = len };
+
+	if (!walk_to_session(&w))
+		return false;
+	walk_skip(&w, 32);
+	if (walk_word(&w) != OP_PUTFH)
+		return false;
+	walk_opaque(&w);
+	return walk_word(&w) == OP_READ;
+}
+
+static uint8_t *put_word(uint8_t *to, uint32_t value)
+{
+	rpc_set_word(to, 0, value);
+	return to + 4;
+}
+
+/**
+ * rpc_long_callback - a callback whose Reply is longer than 1024 octets
+ * @to: where the credentials of a CB_COMPOUND go, and all that follows
+ * @session: the client's; nothing was called back in it before
+ *
+ * The Reply returns the tag, and two words for each operation.
+ *
+ * Return: octets.
+ */
+uint32_t rpc_long_callback(uint8_t *to, const uint8_t *session)
+{
+	static const uint32_t before[] = {
+		1, 20, 0, 0, 0, 0, 0,	/* AUTH_SYS, of nobody */
+		0, 0, TAG_LEN
+	};
+	const uint32_t ops = 80;
+	uint8_t *p = to;
+
+	for (unsigned int i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+		p = put_word(p, before[i]);
+	memset(p, 'x', TAG_LEN);
+	p = put_word(p + TAG_LEN, 1);	/* minorversion */
+	p = put_word(p, 0);		/* callback_ident */
+	p = put_word(p, 1 + ops);
+	p = put_word(p, OP_CB_SEQUENCE);
+	memcpy(p, session, SESSION_LEN);
+	p = put_word(p + SESSION_LEN, 1);
+	for (int i = 0; i < 4; i++)	/* slots, cachethis, referring calls */
+		p = put_word(p, 0);
+	for (uint32_t i = 0; i < ops; i++) {
+		p = put_word(p, OP_CB_RECALL_ANY);
+		p = put_word(p, 0);	/* objects to keep, */
+		p = put_word(p, 1);	/* of no type */
+		p = put_word(p, 0);
+	}
+	return p - to;
+}
+
+/* xid, CALL, rpcvers, prog, vers, proc */
+enum proc rpc_call_proc(const uint8_t *msg, uint32_t len)
+{
+	if (len < 24 || rpc_word(msg, 4) != RPC_CALL)
+		return PROC_OTHER;
+	if (rpc_word(msg, 20) == 0)
+		return PROC_NULL;
+	if (rpc_word(msg, 12) == NFS_PROGRAM && rpc_word(msg, 16) == 4)
+		return is_read4(msg, len) ? PROC_READ4 : PROC_OTHER;
+	if (!rpc_is_nfs3(msg, len))
+		return PROC_OTHER;
+	for (size_t i = 0; i < NPROCS; i++)
+		if (procs[i].nfs3 == (int)rpc_word(msg, 20))
+			return procs[i].proc;
+	return PROC_OTHER;
+}
+
 /* xid, REPLY, MSG_ACCEPTED, verifier, SUCCESS, NFS3_OK */
 static bool walk_to_results(struct walk *w)
 {
@@ -116,7 +223,7 @@ static bool walk_to_results(struct walk *w)
 	if (walk_word(w) != RPC_REPLY || walk_word(w) != 0)
 		return false;
 	walk_skip(w, 4);
-	walk_skip(w, rpcrdma_xdr_roundup(walk_word(w)));
+	walk_opaque(w);
 	return walk_word(w) == 0 && walk_word(w) == 0 && !w->bad;
 }
 

@@ -92,6 +92,9 @@ static const struct word reverse_words[] = {
 	{ "plain", REVERSE_PLAIN },
 	{ "chunks", REVERSE_CHUNKS },
 	{ "large", REVERSE_LARGE },
+	{ "huge", REVERSE_HUGE },
+	{ "same", REVERSE_SAME },
+	{ "long", REVERSE_LONG },
 	{ "xid", REVERSE_XID },
 	{ "option", REVERSE_OPTION },
 	{ "unknown", REVERSE_UNKNOWN },
@@ -118,6 +121,7 @@ static const struct word moment_words[] = {
 	{ "write", MOMENT_WRITE },
 	{ "reply", MOMENT_REPLY },
 	{ "sent", MOMENT_SENT },
+	{ "called", MOMENT_CALLED },
 	{ "random", MOMENT_MAX },
 	{ }
 };
@@ -146,6 +150,7 @@ APPLY(other_error)	{ dev->error_other = rule->word; }
 APPLY(invalidate)	{ dev->inval = rule->word; }
 APPLY(trespass)		{ dev->trespass = rule->word; }
 APPLY(disconnect)	{ dev->disconnect = true; }
+APPLY(leave)		{ dev->ask_leave = true; }
 APPLY(hold)		{ dev->hold = true; }
 APPLY(gather)		{ dev->gather = value; }
 
@@ -157,8 +162,7 @@ APPLY(reverse)
 
 APPLY(ask)
 {
-	dev->reverse = rule->word;
-	dev->reverse_count = 1;
+	do_reverse(dev, rule, value);
 	dev->ask = true;
 }
 
@@ -168,7 +172,7 @@ APPLY(kill)
 	if (rule->word != MOMENT_MAX)
 		dev->kill = rule->word;
 	else if (random() % (value ? value : 1) == 0)
-		dev->kill = MOMENT_CALL + random() % (MOMENT_MAX - MOMENT_CALL);
+		dev->kill = MOMENT_CALL + random() % (MOMENT_CALLED - MOMENT_CALL);
 }
 
 static const struct action actions[] = {
@@ -195,6 +199,7 @@ static const struct action actions[] = {
 	{ "trespass", trespass_words, do_trespass },
 	{ "kill", moment_words, do_kill },
 	{ "disconnect", NULL, do_disconnect },
+	{ "leave", NULL, do_leave },
 	{ "hold", NULL, do_hold },
 	{ "gather", NULL, do_gather },
 };
@@ -351,7 +356,8 @@ void rules_read(const char *file)
 			parse_connection(&honest);
 		else if (strcmp(word, "load") && strcmp(word, "expect") &&
 			 strcmp(word, "mount") && strcmp(word, "version") &&
-			 strcmp(word, "slots") && strcmp(word, "needs"))
+			 strcmp(word, "slots") && strcmp(word, "inline") &&
+			 strcmp(word, "needs"))
 			bad("unknown word", word);
 	}
 	fclose(in);

@@ -134,6 +134,49 @@ bad_load_crowd() {
 	for i in "${jobs[@]}"; do wait "$i" || return 1; done
 }
 
+# Sends of the client's are not acknowledged. A callback has its place until the Send of
+# its Reply is complete, so that none becomes free.
+bad_said() { [ "$(dmesg | grep -c "$1")" -gt "$2" ]; }
+bad_acknowledge() { nft delete table ip bad_acks 2>/dev/null || :; }
+bad_load_no_room() {
+	local job before text="no room for another callback"
+	before=$(dmesg | grep -c "$text" || :)
+	trap bad_acknowledge EXIT
+	nft "add table ip bad_acks; add chain ip bad_acks in { type filter hook input priority 0; };
+		add rule ip bad_acks in udp dport 4791 @th,64,8 17 drop"
+	bad_load_read &
+	job=$!
+	wait_for 30 bad_said "$text" "$before"
+	bad_acknowledge
+	wait_job $job
+}
+
+# Reads until Replies to five callbacks came too late for the connection, and were not sent:
+# of each kind of loss
+bad_callback_probe() {
+	echo 'r:reverse/reply rpcrdma_bc_send_reply status=$retval:s32' >>$BAD_PROBES
+	mkdir $BAD_REVERSE
+	echo 'status == -107' >$BAD_REVERSE/events/reverse/reply/filter
+	echo 1 >$BAD_REVERSE/events/reverse/reply/enable
+}
+bad_callback_unprobe() {
+	set +e
+	echo 0 >$BAD_REVERSE/events/reverse/reply/enable
+	rmdir $BAD_REVERSE
+	echo '-:reverse/reply' >>$BAD_PROBES
+}
+bad_load_callback_lost() {
+	local rounds=0 unsent=0
+	trap bad_callback_unprobe EXIT
+	bad_callback_probe
+	while [ $rounds -lt 3 ] || [ $unsent -lt 5 ]; do
+		bad_load_read
+		rounds=$((rounds + 1))
+		unsent=$(grep -c 'status=-107' $BAD_REVERSE/trace || :)
+	done
+	echo "$rounds rounds, $unsent Replies could not be sent"
+}
+
 # COMMAND never gets its answer and is killed; the answer comes afterwards.
 bad_kill() {
 	local job
@@ -307,6 +350,7 @@ bad_preempt() { [ ! -e $BAD_PREEMPTION ] || echo "$1" >$BAD_PREEMPTION; }
 BAD_FREEZER=/run/freezer
 BAD_PROBES=/sys/kernel/tracing/kprobe_events
 BAD_TRACE=/sys/kernel/tracing/instances/awake
+BAD_REVERSE=/sys/kernel/tracing/instances/reverse
 bad_load_awake() {
 	local tries
 	mkdir -p $BAD_FREEZER
@@ -407,7 +451,8 @@ bad_key() { [[ ! " $2" =~ [[:space:]]$1=([0-9]+) ]] || echo "${BASH_REMATCH[1]}"
 
 # What a case does not mention must be so: everything went through, the client
 # sent no bad header, no error, no chunk that is not an item of its Call, never more than
-# it was granted, and its device was closed.
+# it was granted, its device was closed, and whatever it sent in the reverse direction was
+# what the Call of that XID gets.
 bad_expect_peer() {
 	local report=$1 kind key op n
 	bad_compare "bad_calls" "$(bad_key bad_calls "$report")" = 0
@@ -417,6 +462,7 @@ bad_expect_peer() {
 	# A Requester sends no RDMA_ERROR, but of what the server called back
 	grep -qE '^expect peer reverse_(errors|invals) ' "$BAD_RULES/$BAD_CASE.rules" ||
 		bad_compare "reverse_errors" "$(bad_key reverse_errors "$report")" = 0
+	bad_compare "reverse_wrong" "$(bad_key reverse_wrong "$report")" = 0
 	[ -z "$(bad_lines "$BAD_CASE" on)" ] ||
 		bad_compare "deviations" "$(bad_key deviations "$report")" '>=' 1
 	while read -r kind key op n; do
@@ -485,21 +531,32 @@ bad_verify() {
 }
 
 # Cases follow each other on one mount, but for those that are about its beginning
-bad_is_fresh() { grep -qE '^(mount|connection|version|slots) ' "$BAD_RULES/$BAD_CASE.rules"; }
+bad_is_fresh() { grep -qE '^(mount|connection|version|slots|inline) ' "$BAD_RULES/$BAD_CASE.rules"; }
 bad_umount() { ! mountpoint -q $MNT || umount_nfs; }
+
+# The client's thresholds
+bad_inline() {
+	[ ! -e /proc/sys/sunrpc/rdma_max_inline_read ] || {
+		echo "$1" >/proc/sys/sunrpc/rdma_max_inline_read
+		echo "$1" >/proc/sys/sunrpc/rdma_max_inline_write
+	}
+}
 
 # The version that the client asks for, if it can, and how long it waits for an
 # answer
 bad_mount() {
-	local version slots
+	local version slots inline
 	version=$(bad_lines "$BAD_CASE" version)
 	slots=$(bad_lines "$BAD_CASE" slots)
+	inline=$(bad_lines "$BAD_CASE" inline)
 	if [ -e /proc/sys/sunrpc/rdma_max_version ]; then
 		echo "${version:-1}" >/proc/sys/sunrpc/rdma_max_version
 		echo 2 >/proc/sys/sunrpc/rdma_version_timeout
 	fi
 	[ ! -e $SLOTS_ENTRIES ] || echo "${slots:-128}" >$SLOTS_ENTRIES
+	bad_inline "${inline:-4096}"
 	mount_nfs "$(bad_options "$BAD_CASE")"
+	bad_inline 4096
 	[ ! -e $SLOTS_ENTRIES ] || echo 128 >$SLOTS_ENTRIES
 }
 
