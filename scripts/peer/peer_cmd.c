@@ -189,6 +189,18 @@ static void cmd_loop(const struct stmt *s)
 	}
 }
 
+static void cmd_until(const struct stmt *s)
+{
+	int64_t end = clock_ms() + patience();
+	uint64_t value;
+
+	do {
+		if (clock_ms() >= end)
+			die_at(s->at, "%s does not become that", s->args.t[0].text);
+		run_statements(s->body);
+	} while (!var_get(s->args.t[0].text, &value) || value != number(s, 1));
+}
+
 /* main() has seen to it */
 static void cmd_processes(const struct stmt *s)
 {
@@ -210,6 +222,7 @@ static const struct {
 	{ "wait-change", cmd_wait_change },
 	{ "delay-us", cmd_delay_us },
 	{ "loop", cmd_loop },
+	{ "until", cmd_until },
 	{ "processes", cmd_processes },
 	{ "connect", cmd_connect },
 	{ "connect-refused", cmd_connect_refused },
