@@ -359,6 +359,26 @@ void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep)
 	 * invalidate; both rest upon the same device capability.
 	 */
 	ep->local.remote_inv = frwr;
+	ep->doubtful_reads = ep->device->ops.driver_id == RDMA_DRIVER_RXE;
+}
+
+/**
+ * rpcrdma_ep_qp_failed - ask the device whether it gave up the queue pair
+ * @ep: endpoint
+ *
+ * For devices that do not have to ask their hardware.
+ *
+ * Context: process, may sleep; the queue pair must not go meanwhile.
+ *
+ * Return: true if so, or if it does not say.
+ */
+bool rpcrdma_ep_qp_failed(struct rpcrdma_ep *ep)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	return ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) ||
+	       attr.qp_state == IB_QPS_ERR;
 }
 
 static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)

@@ -193,6 +193,12 @@ static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *c
 	if (unlikely(!call->reads.last))
 		return resume(rqstp, call);
 	svc_rdma_rwset_release(conn, &call->reads);
+	if (rpcrdma_ep_read_failed(conn->ep)) {
+		rpcrdma_ep_fail_reason(conn->ep, -ECONNRESET,
+				       "the device lost an RDMA Read");
+		svc_rdma_call_put(call);
+		return 0;
+	}
 	if (svc_rdma_arg_from_reads(rqstp, call)) {
 		call->recv = NULL;
 		svc_rdma_call_put(call);
@@ -320,6 +326,20 @@ static struct svc_rdma_call *take_next(struct svc_rdma_conn *conn,
 	return call;
 }
 
+/*
+ * Of a connection that has failed nothing is taken: no answer would reach the client, which
+ * sends the Call again.
+ */
+static bool enter_unless_failed(struct svc_rdma_conn *conn)
+{
+	if (unlikely(!svc_rdma_enter(conn)))
+		return false;
+	if (likely(READ_ONCE(conn->ep->state) < RPCRDMA_EP_CLOSING))
+		return true;
+	svc_rdma_leave(conn);
+	return false;
+}
+
 /**
  * svc_rdma_recvfrom - take the next message of a connection
  * @rqstp: nfsd thread, which holds XPT_BUSY
@@ -340,7 +360,7 @@ int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 	rqstp->rq_next_page = rqstp->rq_pages;
 	rqstp->rq_xprt_ctxt = NULL;
 
-	if (unlikely(!svc_rdma_enter(conn))) {
+	if (unlikely(!enter_unless_failed(conn))) {
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
 		svc_xprt_received(&conn->xprt);
 		return 0;

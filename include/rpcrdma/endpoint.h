@@ -286,6 +286,8 @@ struct rpcrdma_ep_counters {
  * @send_cq: Send completions
  * @recv_cq: Receive completions
  * @qp: queue pair
+ * @doubtful_reads: RDMA Reads that fail may complete with success: see
+ *	rpcrdma_ep_read_failed()
  * @mr_type: MR type to allocate
  * @connect_timeout: see struct rpcrdma_ep_attr
  * @send_poll: see struct rpcrdma_ep_attr
@@ -338,6 +340,7 @@ struct rpcrdma_ep {
 	struct ib_cq *send_cq;
 	struct ib_cq *recv_cq;
 	struct ib_qp *qp;
+	bool doubtful_reads;
 	enum ib_mr_type mr_type;
 	unsigned long connect_timeout;
 	enum ib_poll_context send_poll;
@@ -385,6 +388,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr);
 struct rpcrdma_ep *rpcrdma_ep_get(struct rpcrdma_ep *ep);
 void rpcrdma_ep_put(struct rpcrdma_ep *ep);
 void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep);
+bool rpcrdma_ep_qp_failed(struct rpcrdma_ep *ep);
 int rpcrdma_ep_set_up(struct rpcrdma_ep *ep);
 void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep);
 
@@ -406,6 +410,22 @@ int rpcrdma_ep_accept(struct rpcrdma_ep *ep);
 static inline bool rpcrdma_ep_live(const struct rpcrdma_ep *ep)
 {
 	return READ_ONCE(ep->state) == RPCRDMA_EP_LIVE;
+}
+
+/**
+ * rpcrdma_ep_read_failed - did an RDMA Read fail that completed with success?
+ * @ep: endpoint
+ *
+ * When responses to RDMA Reads overtake each other rxe completes a Read with success that
+ * lacks octets, and only then has its queue pair fail.
+ *
+ * Context: process, may sleep; the queue pair must not go meanwhile.
+ *
+ * Return: true if whatever was read must not be used.
+ */
+static inline bool rpcrdma_ep_read_failed(struct rpcrdma_ep *ep)
+{
+	return unlikely(ep->doubtful_reads) && rpcrdma_ep_qp_failed(ep);
 }
 
 /**

@@ -89,8 +89,8 @@ suite_loss() {
 	check "umount loss vers=3" umount_nfs
 }
 
-# On 6.12 rxe says of an RDMA Read that has failed in this way that it succeeded, and a
-# WRITE may bring other octets than the client's (Documentation/testing.rst)
+# On 6.12 rxe says of an RDMA Read that has failed in this way that it succeeded. Such a
+# WRITE is not to be done: its octets are not the client's (Documentation/testing.rst).
 suite_disorder() {
 	check "kprobe on REG_MR" regs_probe
 	check "mount disorder vers=3" mount_nfs "vers=3,timeo=50"
