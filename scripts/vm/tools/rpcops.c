@@ -13,7 +13,8 @@
  *   DEPTH processes at a time (1) do COUNT together; where COUNT is "Ns" they do as
  *   many as they can in N seconds, and "OPERATIONS SECONDS" is printed.
  *   With LATENCY in the environment the last line is "MEDIAN P99 MOST", the time that
- *   one operation took, in microseconds (the first two to within an eighth).
+ *   one operation took, in microseconds, and "MEDIAN P99 MOST", how many operations ended
+ *   while it was done, its own included (the first two of three to within an eighth).
  *
  *   rpcops mark TAG            0 to 3, and
  *   rpcops loaded WHICH HEX    where .text of the module is:
@@ -186,46 +187,46 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* How many operations took so long: eight classes for each power of two */
-struct latency {
+/* How many operations took so much: eight classes for each power of two */
+struct amounts {
 	long class[48 * 8];
 	double most;
 };
 
-static double class_us(int class)
+static double class_amount(int class)
 {
 	return (8 + class % 8) / 8.0 * (1UL << class / 8);
 }
 
-static void note(struct latency *l, double seconds)
+static void note(struct amounts *a, double amount)
 {
-	double us = seconds * 1e6;
 	int class = 0;
 
-	while (class < 48 * 8 - 1 && class_us(class + 1) <= us)
+	while (class < 48 * 8 - 1 && class_amount(class + 1) <= amount)
 		class++;
-	l->class[class]++;
-	if (us > l->most)
-		l->most = us;
+	a->class[class]++;
+	if (amount > a->most)
+		a->most = amount;
 }
 
-/* The time within which @part of all operations were done */
-static double within(const struct latency *l, long total, double part)
+/* What @part of all operations did not exceed */
+static double within(const struct amounts *a, long total, double part)
 {
 	long seen = 0;
 	int class;
 
 	for (class = 0; class < 48 * 8; class++) {
-		seen += l->class[class];
+		seen += a->class[class];
 		if (seen >= total * part)
 			break;
 	}
-	return class_us(class);
+	return class_amount(class);
 }
 
-static void print_latency(const struct latency *each, long depth, long total)
+static void print_amounts(const struct amounts *each, long depth, long total,
+			  const char *after)
 {
-	static struct latency all;
+	struct amounts all = { .most = 0 };
 	int class;
 	long p;
 
@@ -235,8 +236,8 @@ static void print_latency(const struct latency *each, long depth, long total)
 		if (each[p].most > all.most)
 			all.most = each[p].most;
 	}
-	printf("%.0f %.0f %.0f\n", within(&all, total, 0.5),
-	       within(&all, total, 0.99), all.most);
+	printf("%.0f %.0f %.0f%s", within(&all, total, 0.5),
+	       within(&all, total, 0.99), all.most, after);
 }
 
 /* Memory that all processes share */
@@ -250,20 +251,32 @@ static void *shared(size_t octets)
 	return memory;
 }
 
-static struct latency *latency;
+/* Of each process, if it is asked for */
+static struct amounts *times, *turns;
+/* Operations of all processes that have ended */
+static long *ended;
+
+static void timed(void (*op)(long), long i, long p)
+{
+	long before = __atomic_load_n(ended, __ATOMIC_SEQ_CST);
+	double start = now();
+
+	op(i);
+	note(&times[p], (now() - start) * 1e6);
+	note(&turns[p], __atomic_add_fetch(ended, 1, __ATOMIC_SEQ_CST) - before);
+}
 
 /* Those of process @p, until @end if there is one; @done counts them */
 static void one_process(void (*op)(long), long p, long depth, long count,
 			double end, long *done)
 {
-	double start;
 	long i;
 
 	for (i = p; end ? now() < end : i < count; i += depth) {
-		start = latency ? now() : 0;
-		op(i);
-		if (latency)
-			note(&latency[p], now() - start);
+		if (times)
+			timed(op, i, p);
+		else
+			op(i);
 		++*done;
 	}
 }
@@ -285,7 +298,9 @@ static void run(void (*op)(long), long count, long depth, double seconds)
 	int status, gate[2] = { -1, -1 };
 
 	if (getenv("LATENCY")) {
-		latency = shared(depth * sizeof(*latency));
+		times = shared(depth * sizeof(*times));
+		turns = shared(depth * sizeof(*turns));
+		ended = shared(sizeof(*ended));
 		if (pipe(gate))
 			die("pipe");
 	}
@@ -296,13 +311,13 @@ static void run(void (*op)(long), long count, long depth, double seconds)
 			die("fork");
 		if (pid)
 			continue;
-		if (latency && depth > 1)
+		if (times && depth > 1)
 			wait_at(gate);
 		one_process(op, p, depth, count, end, &done[p]);
 		if (depth > 1)
 			_exit(0);
 	}
-	if (latency)
+	if (times)
 		close(gate[1]);
 	for (p = 1; depth > 1 && p <= depth; p++)
 		if (wait(&status) < 0 || status)
@@ -311,8 +326,10 @@ static void run(void (*op)(long), long count, long depth, double seconds)
 		total += done[p];
 	if (seconds)
 		printf("%ld %.3f\n", total, now() - start);
-	if (latency)
-		print_latency(latency, depth, total);
+	if (times) {
+		print_amounts(times, depth, total, " ");
+		print_amounts(turns, depth, total, "\n");
+	}
 }
 
 #define SAY(tag) \
