@@ -14,7 +14,7 @@
 
 #define SVC_RDMA_BACKLOG	10
 
-/* Connect Requests that wait for a thread; more are refused */
+/* Connect Requests that wait for a thread; more are as those for want of memory */
 #define SVC_RDMA_MAX_PENDING	256
 
 /*
@@ -58,7 +58,10 @@ static struct svc_rdma_listener *svc_rdma_listener(struct svc_xprt *xprt)
 	return container_of(xprt, struct svc_rdma_listener, xprt);
 }
 
-/* Nonzero: the CM refuses the request and destroys @id */
+/*
+ * Nonzero: the CM destroys @id. It says nothing to the client after -ENOMEM (but on iWARP),
+ * so that the request comes again, when there may be room.
+ */
 static int connect_request(struct svc_rdma_listener *listener,
 			   struct rdma_cm_id *id,
 			   const struct rdma_cm_event *event)
