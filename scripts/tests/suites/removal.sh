@@ -74,19 +74,30 @@ away_for() {
 }
 
 # one_line COMMAND…: which takes rxe0 away on the side that runs this. Each of its
-# connections has one line in the log, with side, peer, device and cause.
+# connections has one line in the log, with side, peer, device and cause. If not, what
+# ended them is in the trace.
+ONE_LINE_TRACE=/sys/kernel/tracing/instances/one_line
+one_line_trace() {
+	mkdir -p $ONE_LINE_TRACE
+	echo >$ONE_LINE_TRACE/trace
+	echo 1 >$ONE_LINE_TRACE/events/rpcrdma/rpcrdma_state/enable
+	echo 1 >$ONE_LINE_TRACE/events/rpcrdma/rpcrdma_cm_event/enable
+}
 one_line() {
 	local n lines mark="removal $RANDOM$RANDOM"
 	[ "$MODULE" != stock ] || { "$@"; return; }
-	n=$(grep -c ' state=live ' /proc/net/rpcrdma/connections)
+	one_line_trace
+	cp /proc/net/rpcrdma/connections /run/one_line
+	n=$(grep -c ' state=live ' /run/one_line)
 	echo "$mark" >/dev/kmsg
 	"$@"
 	lines=$(dmesg | awk -v mark="$mark" 'index($0, mark) { on = 1 }
 		on && /rpcrdma: (client|server) [0-9.:]+ on rxe0: connection lost: the device is removed/ { n++ }
 		END { print n + 0 }')
 	echo "$n connections, $lines lines"
-	[ "$n" -gt 0 ]
-	[ "$lines" = "$n" ]
+	[ "$n" = 0 ] || [ "$lines" != "$n" ] || return 0
+	cat /run/one_line $ONE_LINE_TRACE/trace
+	false
 }
 
 # ---- the load --------------------------------------------------------------------
