@@ -115,8 +115,8 @@ int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device)
 	if (rdev) {
 		list_add_tail(&ep->on_device, &rdev->eps);
 		ep->rdev = rdev;
-		ep->device = device;
 		strscpy(ep->dev_name, device->name, sizeof(ep->dev_name));
+		ep->device = device;
 		rc = 0;
 	}
 	mutex_unlock(&rpcrdma_devices_lock);

@@ -17,6 +17,9 @@
  */
 #define RPCRDMA_RW_CTXS_PER_CREDIT	4
 
+/* A device flushes what was posted within milliseconds; a guest may be slow to see it */
+#define RPCRDMA_FLUSH_TIMEOUT		(30 * HZ)
+
 static atomic_t rpcrdma_ep_numbers;
 
 static void rpcrdma_error_wc(struct ib_cq *cq, struct ib_wc *wc)
@@ -181,13 +184,18 @@ static void rpcrdma_cq_silence(struct ib_cq *cq)
 	cancel_work_sync(&cq->work);
 }
 
+static bool rpcrdma_ep_all_back(struct rpcrdma_ep *ep)
+{
+	return rpcrdma_recvq_drained(ep) && rpcrdma_sendq_drained(ep);
+}
+
 /*
- * A device at fault may refuse to end the queue pair, or to tell when all is
- * flushed. ib_core then warns, and does not wait. Nothing is heard of the device from
- * here on: a completion would find what was swept, or freed. What is left to do
- * about its access to memory is to destroy the queue pair before anybody has
- * that back; but rdma_rw needs that of a Responder until its contexts are
- * released. There all rests on the reset that such a device is due for.
+ * A device at fault may refuse to end the queue pair, or not tell when all is
+ * flushed. Nothing is heard of it from here on: a completion would find what was
+ * swept, or freed. What is left to do about its access to memory is to destroy the
+ * queue pair before anybody has that back; but rdma_rw needs that of a Responder
+ * until its contexts are released. There all rests on the reset that such a device is
+ * due for.
  */
 static void rpcrdma_ep_cut_off(struct rpcrdma_ep *ep)
 {
@@ -201,15 +209,33 @@ static void rpcrdma_ep_cut_off(struct rpcrdma_ep *ep)
 	rpcrdma_recvq_sweep(ep);
 }
 
+/*
+ * Until all that was posted is back, flushed. ib_core's drain has no bound; a device that
+ * answers no more shows that here, by the Receives at least, which there always are.
+ */
+static bool rpcrdma_ep_await_flush(struct rpcrdma_ep *ep)
+{
+	unsigned long end = jiffies + RPCRDMA_FLUSH_TIMEOUT;
+	bool silent = RPCRDMA_ALLOC_FAILS();
+
+	/* What succeeded in the end wakes nobody, hence the short turns */
+	while (!wait_var_event_timeout(ep, !silent && rpcrdma_ep_all_back(ep),
+				       HZ / 50))
+		if (time_after(jiffies, end))
+			return false;
+	return true;
+}
+
 static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	if (RPCRDMA_ALLOC(-EIO, ib_modify_qp(ep->qp, &attr, IB_QP_STATE)))
+	if (RPCRDMA_ALLOC(-EIO, ib_modify_qp(ep->qp, &attr, IB_QP_STATE)) ||
+	    !rpcrdma_ep_await_flush(ep))
 		return false;
 	ib_drain_rq(ep->qp);
 	ib_drain_sq(ep->qp);
-	return rpcrdma_recvq_drained(ep) && rpcrdma_sendq_drained(ep);
+	return rpcrdma_ep_all_back(ep);
 }
 
 /*
@@ -275,8 +301,8 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
  * rpcrdma_ep_wait_dead - wait for the end of the teardown
  * @ep: endpoint that was closed or has failed
  *
- * Context: process, sleeps; not in a callback of @ep. Bounded by the drain,
- * which the device bounds.
+ * Context: process, sleeps; not in a callback of @ep. Bounded: a device has
+ * RPCRDMA_FLUSH_TIMEOUT to give back what was posted.
  */
 void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep)
 {

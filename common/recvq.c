@@ -97,6 +97,7 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		rpcrdma_ep_fail_wc(ep, wc);
 		rpcrdma_recv_free(recv);
+		rpcrdma_ep_gave_back(ep);
 		return;
 	}
 	recv->owner = RPCRDMA_RECV_HELD;

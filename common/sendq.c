@@ -237,6 +237,33 @@ static void rpcrdma_pending_give_back(struct rpcrdma_chain *chain,
 	}
 }
 
+/* @own, or @marker, is complete up to @seq */
+static __always_inline void rpcrdma_send_ended(struct rpcrdma_ep *ep,
+					       struct rpcrdma_chain *own,
+					       struct rpcrdma_send_marker *marker,
+					       u64 seq, enum ib_wc_status status)
+{
+	struct rpcrdma_chain *first;
+
+	spin_lock(&ep->sendq.lock);
+	if (marker)
+		marker->busy = false;
+	first = rpcrdma_pending_take(&ep->sendq, own, seq);
+	rpcrdma_sendq_complete(ep, seq);
+	spin_unlock(&ep->sendq.lock);
+	rpcrdma_pending_give_back(first, status);
+}
+
+static noinline void rpcrdma_send_failed(struct rpcrdma_ep *ep,
+					 struct rpcrdma_chain *own,
+					 struct rpcrdma_send_marker *marker,
+					 u64 seq, const struct ib_wc *wc)
+{
+	rpcrdma_ep_fail_wc(ep, wc);
+	rpcrdma_send_ended(ep, own, marker, seq, wc->status);
+	rpcrdma_ep_gave_back(ep);
+}
+
 /**
  * rpcrdma_chain_wc - a chain's last WR is complete
  * @cq: Send CQ
@@ -248,16 +275,12 @@ void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_chain *chain =
 		container_of(wc->wr_cqe, struct rpcrdma_chain, cqe);
-	struct rpcrdma_ep *ep = chain->ep;
-	struct rpcrdma_chain *first;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
-		rpcrdma_ep_fail_wc(ep, wc);
-	spin_lock(&ep->sendq.lock);
-	first = rpcrdma_pending_take(&ep->sendq, chain, chain->seq);
-	rpcrdma_sendq_complete(ep, chain->seq);
-	spin_unlock(&ep->sendq.lock);
-	rpcrdma_pending_give_back(first, wc->status);
+		rpcrdma_send_failed(chain->ep, chain, NULL, chain->seq, wc);
+	else
+		rpcrdma_send_ended(chain->ep, chain, NULL, chain->seq,
+				   IB_WC_SUCCESS);
 }
 
 static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
@@ -265,16 +288,12 @@ static void rpcrdma_marker_wc(struct ib_cq *cq, struct ib_wc *wc)
 	struct rpcrdma_send_marker *marker =
 		container_of(wc->wr_cqe, struct rpcrdma_send_marker, cqe);
 	struct rpcrdma_ep *ep = wc->qp->qp_context;
-	struct rpcrdma_chain *first;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
-		rpcrdma_ep_fail_wc(ep, wc);
-	spin_lock(&ep->sendq.lock);
-	marker->busy = false;
-	first = rpcrdma_pending_take(&ep->sendq, NULL, marker->seq);
-	rpcrdma_sendq_complete(ep, marker->seq);
-	spin_unlock(&ep->sendq.lock);
-	rpcrdma_pending_give_back(first, wc->status);
+		rpcrdma_send_failed(ep, NULL, marker, marker->seq, wc);
+	else
+		rpcrdma_send_ended(ep, NULL, marker, marker->seq,
+				   IB_WC_SUCCESS);
 }
 
 /**

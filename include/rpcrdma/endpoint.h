@@ -20,6 +20,7 @@
 #include <linux/seq_file.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
@@ -309,7 +310,7 @@ struct rpcrdma_ep_counters {
  * @on_device: in the device's list
  * @local_name: local address and port
  * @peer_name: the peer's address and port
- * @dev_name: name of the device, "-" before it is known
+ * @dev_name: name of the device, "no device" before it is known
  */
 struct rpcrdma_ep {
 	struct kref kref;
@@ -557,6 +558,21 @@ static inline void rpcrdma_sg_set(struct scatterlist *sg, struct page *page,
 	sg->page_link = 0;
 	sg_set_page(sg, page, len, offset);
 	rpcrdma_sg_clear_flags(sg);
+}
+
+/**
+ * rpcrdma_ep_gave_back - something posted came back with an error
+ * @ep: endpoint; the memory may be gone
+ *
+ * Its teardown may wait for that.
+ *
+ * Context: any.
+ */
+static inline void rpcrdma_ep_gave_back(struct rpcrdma_ep *ep)
+{
+	/* What says so is seen by whoever is not waiting yet */
+	smp_mb();
+	wake_up_var(ep);
 }
 
 /* device.c */
