@@ -3,10 +3,12 @@
 #
 # Memory is short, in one place at a time: each place of the module that may fail
 # for lack of it and is reached by loading, listening, or mount + write + read +
-# callback + unmount fails once, on the client and then on the server. What was
-# asked for succeeds all the same or ends in an error, in bounded time; asked for
-# again it succeeds. Then the queue pair of a connection with I/O under way cannot
-# be ended. That nothing is left behind pair.sh sees at the end.
+# unmount fails once, on the client and then on the server. So do those that only other
+# things reach: a recall, IPv6, an ACL in a Long Call, messages that are large and inline,
+# a peer with two Read chunks. What was asked for succeeds all the same or ends in an
+# error, in bounded time; asked for again it succeeds. Then the queue pair of a
+# connection with I/O under way cannot be ended. That nothing is left behind pair.sh sees
+# at the end; that no place is left out scripts/soak.
 #
 # Both guests need a module built with CONFIG_RPCRDMA_FAULT=y. ALLOC_ONLY is an
 # expression for the places to try, ALLOC_SIDES says on which side.
@@ -45,8 +47,81 @@ alloc_io() {
 			timeout -k 5 60 iocheck verify -l 1m -b 256k -d $MNT/alloc &&
 			timeout -k 5 60 iocheck verify -l 5001 $MNT/odd
 	} || rc=$?
-	# nfsd's first callback: the reverse direction. It may be what fails
+	# The reverse direction. It may be what fails
 	on_server "wait_for 3 callback_up" >/dev/null || :
+	umount_nfs || rc=$?
+	return $rc
+}
+
+# A callback, which nfsd sends again if it has to. The local open waits for it.
+alloc_recall() {
+	local rc=0
+	on_server "rm -f $EXPORT/deleg; echo original >$EXPORT/deleg; chmod 666 $EXPORT/deleg" >/dev/null
+	mount_nfs vers=4.2,timeo=100 || return
+	on_server "wait_for 20 callback_up" >/dev/null || rc=$?
+	exec 9<$MNT/deleg
+	callback_granted || rc=$?
+	on_server "timeout 80 bash -c 'echo changed >$EXPORT/deleg'" || rc=$?
+	exec 9<&-
+	callback_content || rc=$?
+	umount_nfs || rc=$?
+	return $rc
+}
+
+alloc_ipv6() {
+	local rc=0
+	mount_nfs proto=rdma6,port=20049,vers=4.2,timeo=100 $MNT $SERVER6 || return
+	timeout -k 5 60 iocheck write -l 64k -d -t $MNT/alloc || rc=$?
+	on_server "wait_for 3 callback_up" >/dev/null || :
+	umount_nfs || rc=$?
+	return $rc
+}
+
+# SETACL is a Long Call with so low a threshold; GETACL has the transport allocate pages
+alloc_acl() {
+	local rc=0 n limit=/proc/sys/sunrpc/rdma_max_inline_write old
+	old=$(cat $limit)
+	echo 1024 >$limit
+	mount_nfs vers=3,timeo=100 || rc=$?
+	echo "$old" >$limit
+	[ $rc = 0 ] || return $rc
+	: >$MNT/acl
+	sizes_acl_entries | timeout -k 5 60 setfacl -M - $MNT/acl || rc=$?
+	drop_caches
+	n=$(timeout -k 5 60 getfacl -n $MNT/acl 2>/dev/null | grep -c '^user:20[0-7][0-9]:rw-')
+	echo "$n entries"
+	[ "$n" = 80 ] || rc=1
+	umount_nfs || rc=$?
+	return $rc
+}
+
+# So much goes inline that it is mapped rather than copied, in either direction
+alloc_inline() {
+	local rc=0 dir=/proc/sys/sunrpc was
+	was=$(cat $dir/rdma_max_inline_read)
+	echo 65536 | tee $dir/rdma_max_inline_read >$dir/rdma_max_inline_write
+	on_server "echo 65536 >$dir/svc_rdma/max_req_size" >/dev/null
+	mount_nfs vers=4.2,timeo=100 || rc=$?
+	on_server "echo $was >$dir/svc_rdma/max_req_size" >/dev/null
+	echo "$was" | tee $dir/rdma_max_inline_read >$dir/rdma_max_inline_write
+	[ $rc = 0 ] || return $rc
+	timeout -k 5 60 iocheck write -l 24k -b 24k -d -t $MNT/inline &&
+		timeout -k 5 60 iocheck verify -l 24k -b 24k -d $MNT/inline || rc=$?
+	umount_nfs || rc=$?
+	return $rc
+}
+
+# Two Read chunks: what nfsd gets in one piece. Each time other XIDs
+alloc_chunks() {
+	local rc=0 turn
+	turn=$(($(cat /run/alloc_turn) + 1))
+	echo $turn >/run/alloc_turn
+	on_server peer_files >/dev/null
+	# nfsd knows of no file before
+	mount_nfs vers=4.2,timeo=100 || return
+	# shellcheck disable=SC2046
+	peer_case /test/peer/server/read-two-chunks.peer $(peer_handles) -D xid=$((turn << 20)) \
+		-D payload="$(on_server "cat /proc/fs/nfsd/max_block_size")" || rc=$?
 	umount_nfs || rc=$?
 	return $rc
 }
@@ -63,17 +138,27 @@ alloc_case() {
 	[ $rc = 0 ] || "$@"
 }
 
-alloc_io_on() {
-	local side=$1 before after site
+# alloc_each SIDE COMMAND: places of a side that COMMAND reaches, and no COMMAND before
+alloc_each() {
+	local side=$1 command=$2 before after site
 	before=$(alloc_on "$side" alloc_hits)
-	check "alloc: nothing fails, $side" alloc_io
+	check "alloc: nothing fails, $side: $command" "$command"
 	after=$(alloc_on "$side" alloc_hits)
 	for site in $(alloc_reached "$before" "$after"); do
+		! grep -qxF "$side $site" /run/alloc_tried || continue
+		echo "$side $site" >>/run/alloc_tried
 		info "reached on the $side: $site"
-		check "alloc fails, $side: $site" alloc_case "$side" "$site" alloc_io
+		check "alloc fails, $side: $site" alloc_case "$side" "$site" "$command"
 		! mountpoint -q $MNT || umount_nfs || :
 	done
-	check "alloc: nothing fails any more, $side" alloc_io
+	check "alloc: nothing fails any more, $side: $command" "$command"
+}
+
+alloc_side() {
+	local command
+	for command in alloc_io alloc_recall alloc_ipv6 alloc_acl alloc_inline alloc_chunks; do
+		alloc_each "$1" $command
+	done
 }
 
 # Each time another port, since a listener is there to stay
@@ -136,12 +221,14 @@ alloc_cut() {
 
 suite_allocfail() {
 	local side
+	: >/run/alloc_tried
+	echo 0 >/run/alloc_turn
 	for side in ${ALLOC_SIDES:-load client listen server cut}; do
 		case $side in
 		load) alloc_loading ;;
 		listen) alloc_listening ;;
 		cut) alloc_cut ;;
-		*) alloc_io_on "$side" ;;
+		*) alloc_side "$side" ;;
 		esac
 	done
 }
