@@ -311,7 +311,12 @@ void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 		rpcrdma_req_put(req);
 }
 
-/* Called with rx->lock */
+/*
+ * Called with rx->lock.
+ *
+ * Return: see rpcrdma_bc_send_reply(); also -EMSGSIZE when it exceeds the inline
+ * threshold, -EIO.
+ */
 static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 {
 	const struct xdr_buf *snd = &req->rqst.rq_snd_buf;
@@ -341,8 +346,7 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
  *
  * Context: process, with the transport's send lock.
  *
- * Return: 0; -ENOBUFS to come again later; -ENOTCONN; -EMSGSIZE when it exceeds
- * the inline threshold, -EIO.
+ * Return: 0; -ENOBUFS to come again later; -ENOTCONN, also when it can never be sent.
  */
 int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 {
@@ -358,9 +362,12 @@ int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 	if (rx->ep && !late && rpcrdma_ep_live(rx->ep))
 		rc = rpcrdma_bc_send(rx->ep, req);
 	mutex_unlock(&rx->lock);
-	if (rc && rc != -ENOBUFS && !late)
+	if (!rc || rc == -ENOBUFS)
+		return rc;
+	if (!late)
 		xprt_force_disconnect(&rx->xprt);
-	return rc;
+	/* sunrpc has whoever sends next send this, and its RPC would end with another error */
+	return -ENOTCONN;
 }
 
 #endif /* CONFIG_SUNRPC_BACKCHANNEL */
