@@ -142,23 +142,32 @@ void rpcrdma_ep_close(struct rpcrdma_ep *ep)
 	rpcrdma_ep_fail(ep, 0);
 }
 
+/*
+ * A flushed WR is a consequence, never a cause: that is reported by the WR that failed, by
+ * the CM, or by a QP event. But rxe of 6.12 reports none when it finds no route, and the log
+ * would have nothing. With iWARP a connection may end so when the peer closes it.
+ */
+static const char *rpcrdma_flush_reason(const struct rpcrdma_ep *ep)
+{
+	if (READ_ONCE(ep->state) != RPCRDMA_EP_LIVE ||
+	    rdma_protocol_iwarp(ep->device, ep->id->port_num))
+		return NULL;
+	return "the device ended the queue pair";
+}
+
 /**
  * rpcrdma_ep_fail_wc - a WR ended in an error
  * @ep: endpoint
  * @wc: its completion, of which only wr_cqe, status, vendor_err and qp count
  *
- * A flushed WR is a consequence, never a cause: the cause is reported by the
- * WR that failed, by the CM, or by a QP event.
- *
  * Context: that of a CQ.
  */
 void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc)
 {
-	if (wc->status == IB_WC_WR_FLUSH_ERR)
-		rpcrdma_ep_fail(ep, -ECONNRESET);
-	else
-		rpcrdma_ep_fail_reason(ep, -ECONNRESET,
-				       ib_wc_status_msg(wc->status));
+	rpcrdma_ep_fail_reason(ep, -ECONNRESET,
+			       wc->status == IB_WC_WR_FLUSH_ERR ?
+			       rpcrdma_flush_reason(ep) :
+			       ib_wc_status_msg(wc->status));
 }
 
 /**
