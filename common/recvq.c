@@ -254,7 +254,7 @@ void rpcrdma_recvq_shut(struct rpcrdma_ep *ep)
  * rpcrdma_recvq_drained - has the device given back every Receive?
  * @ep: endpoint, possibly without Receive buffers; none is posted any more
  *
- * Context: process.
+ * Context: process. Completions may still come in.
  *
  * Return: true if so.
  */
@@ -264,7 +264,7 @@ bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep)
 	u32 i;
 
 	for (i = 0; rq && i < rq->count; i++)
-		if (rq->recvs[i].owner == RPCRDMA_RECV_POSTED)
+		if (READ_ONCE(rq->recvs[i].owner) == RPCRDMA_RECV_POSTED)
 			return false;
 	return true;
 }

@@ -105,7 +105,7 @@ static void rpcrdma_show_ep(struct seq_file *seq, struct rpcrdma_ep *ep)
 	seq_printf(seq, "id=%u side=%s state=%s local=%s peer=%s device=%s",
 		   ep->number, ep->ops->side, rpcrdma_ep_state_name(ep->state),
 		   ep->local_name, ep->peer_name,
-		   ep->device ? ep->dev_name : "-");
+		   READ_ONCE(ep->device) ? ep->dev_name : "-");
 	seq_printf(seq, " version=%u private_data=%s inline_send=%u inline_recv=%u remote_inv=%s",
 		   READ_ONCE(ep->version), ep->peer.present ? "yes" : "no",
 		   ep->prop.inline_send, ep->prop.inline_recv,
