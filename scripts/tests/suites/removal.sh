@@ -39,7 +39,7 @@ away_module() {
 # without its address may send such a thing, too; a client does if its connection ends
 # before the device knows that the address is gone.
 cm_broken() { rdma resource show qp | grep -q 'type GSI state ERR'; }
-#
+
 # The address that the other side knows us by
 own_address() { case $ROLE in server) echo $SERVER/24 ;; *) echo 10.0.0.2/24 ;; esac }
 address_gone() { ip addr del "$(own_address)" dev eth0; }
@@ -75,6 +75,9 @@ away_for() {
 	"$2" "$3_back"
 }
 
+# What the log has had since MARK was written to it
+log_since() { dmesg | sed -n "/$1/,\$p"; }
+
 # one_line COMMAND…: which takes rxe0 away on the side that runs this. Each of its
 # connections has one line in the log, with side, peer, device and cause. If not, what
 # ended them is in the trace.
@@ -93,9 +96,8 @@ one_line() {
 	n=$(grep -c ' state=live ' /run/one_line)
 	echo "$mark" >/dev/kmsg
 	"$@"
-	lines=$(dmesg | awk -v mark="$mark" 'index($0, mark) { on = 1 }
-		on && /rpcrdma: (client|server) [0-9.:]+ on rxe0: connection lost: the device is removed/ { n++ }
-		END { print n + 0 }')
+	lines=$(log_since "$mark" |
+		grep -cE 'rpcrdma: (client|server) [0-9.:]+ on rxe0: connection lost: the device is removed' || :)
 	echo "$n connections, $lines lines"
 	[ "$n" = 0 ] || [ "$lines" != "$n" ] || return 0
 	cat /run/one_line $ONE_LINE_TRACE/trace
@@ -219,8 +221,7 @@ said_lost() {
 	local mark="lost $RANDOM$RANDOM"
 	echo "$mark" >/dev/kmsg
 	"$@"
-	[ "$MODULE" = stock ] || dmesg | awk -v mark="$mark" 'index($0, mark) { on = 1 }
-		on && /rpcrdma: client .*: connection lost: / { print; n++ } END { exit !n }'
+	[ "$MODULE" = stock ] || log_since "$mark" | grep 'rpcrdma: client .*: connection lost: '
 }
 
 suite_removal_path() {
