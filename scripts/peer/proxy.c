@@ -147,12 +147,33 @@ static unsigned int gathered(uint32_t *want)
 	return n;
 }
 
+/* Trespassing elsewhere takes a Call of another connection */
+static bool lacks_elsewhere(void)
+{
+	const struct conn *first = NULL;
+
+	if (report.refused || report.trespassed)
+		return false;
+	for (struct call *call = calls; call; call = call->next) {
+		if (call->state != CALL_HELD || !call->dev.gather)
+			continue;
+		if (call->dev.trespass != TRESPASS_WRITE_ELSEWHERE &&
+		    call->dev.trespass != TRESPASS_READ_ELSEWHERE)
+			return false;
+		if (first && call->conn != first)
+			return false;
+		first = call->conn;
+	}
+	return true;
+}
+
 static void check_gathered(void)
 {
 	uint32_t want;
 	unsigned int n = gathered(&want);
 
-	if (n && (n >= want || now_ms() - last_call > GATHER_MS))
+	if (n && ((n >= want && !lacks_elsewhere()) ||
+		  now_ms() - last_call > GATHER_MS))
 		let_go(was_gathered);
 }
 
