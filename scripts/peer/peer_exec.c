@@ -3,6 +3,7 @@
  * Statements about connections and messages. A connection has a name; one is
  * the current one, which statements without a name are about.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -460,15 +461,19 @@ void cmd_expect_nothing(const struct stmt *s)
 void cmd_expect_disconnect(const struct stmt *s)
 {
 	struct link *l = the_link(s);
+	/* That it was told may come behind that it is down, and without an event */
+	int told = option(s, "told", NULL), slice = told ? 20 : INT_MAX;
 	uint64_t ms = patience();
-	int64_t end;
+	int64_t end, now;
 
 	option(s, "within", &ms);
 	end = clock_ms() + ms;
-	while (!l->down && clock_ms() < end)
-		pump(l, end - clock_ms());
+	while (!(l->down && (!told || l->conn->told)) && (now = clock_ms()) < end)
+		pump(l, end - now < slice ? end - now : slice);
 	if (!l->down)
 		die_at(s->at, "still connected after %d ms", (int)ms);
+	if (told && !l->conn->told)
+		die_at(s->at, "down (%s), but the other side does not disconnect", l->down);
 	if (option(s, "messages", NULL))
 		drop_messages(l);
 	no_message(s, l);

@@ -380,10 +380,13 @@ static int next_cm(struct vb_conn *c, struct vb_event *ev)
 	if (!event)
 		return 0;
 	up = event->event == RDMA_CM_EVENT_ESTABLISHED;
-	if (up)
+	if (up) {
 		c->up = 1;
-	else if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT)
+	} else if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
+		/* It rejects what it has not heard to be established */
+		c->told = 1;
 		went_down(c, rdma_event_str(event->event));
+	}
 	rdma_ack_cm_event(event);
 	if (up) {
 		memset(ev, 0, sizeof(*ev));

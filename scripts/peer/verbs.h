@@ -137,6 +137,7 @@ struct vb_conn {
 	uint8_t *recv_busy;
 	int down_told;
 	int cm_down;
+	int told;		/* the other side has disconnected */
 	char why[128];
 };
 

@@ -34,9 +34,12 @@ kunit_results() {
 			for (i = 1; i <= nbad; i++) print "not ok " suite "." name bad[i]
 			if (good) print "ok " suite "." name (rows ? " (" rows " rows)" : "") (skipped ? " (skipped)" : "")
 			else if (!nbad) print "not ok " suite "." name ": " why
-			nbad = 0; rows = 0; why = ""; next
+			nbad = 0; rows = 0; why = ""; cases++; next
 		}
-		{ suites++ }
+		# One whose init fails has no case
+		!good { print "not ok " name " as a whole: it failed" }
+		!cases { print "not ok " name " as a whole: it has no case" }
+		{ suites++; cases = 0 }
 		END { print "suites " suites + 0 }'
 }
 

@@ -68,6 +68,16 @@ cost_compare() {
 	done
 }
 
+# A Call and its Reply, in either version
+cost_sends() {
+	local v n
+	for v in 1 2; do
+		n=$(($(cost_of $v "$1" wr.2) + $(cost_of $v "$1" wr.9)))
+		echo "$n Sends in version $v, of $OPERATIONS operations"
+		[ $n -ge $((OPERATIONS * 2)) ]
+	done
+}
+
 cost_report() {
 	local event
 	for event in $(cut -d' ' -f1 /run/cost.[12]."$1" | sort -u); do
@@ -90,6 +100,7 @@ for op in $OPS; do
 	# A Call and its Reply, at least
 	check "$op: no doorbell added" cost_compare "$op" 2 $SLACK post_send
 	check "$op: no doorbell added for Receives" cost_compare "$op" 0 $SLACK post_recv
+	check "$op: Sends are seen" cost_sends "$op"
 	check "$op: no WR added" cost_compare "$op" 0 $SLACK wr.0 wr.2 wr.4 wr.7 wr.9 wr.32
 	check "$op: no completion added" cost_compare "$op" 2 $SLACK completion
 	check "$op: no allocation added by the module" cost_compare "$op" 0 $SLACK alloc_module

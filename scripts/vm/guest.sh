@@ -35,12 +35,13 @@ info() { result "info $*"; }
 # An assertion by name: passes if the command succeeds. The command runs in a
 # subshell with errexit, its output is shown only if it fails.
 check() {
-	local name=$1 rc=0 errtrap out
+	local name=$1 rc=0 errtrap out probe
 	shift
 	out=$(mktemp /run/check.XXXXXX)
 	errtrap=$(trap -p ERR)
 	trap - ERR
 	set +e
+	probe=$(set -e; false; echo lost)
 	(
 		set -e
 		"$@"
@@ -48,6 +49,8 @@ check() {
 	rc=$?
 	set -e
 	eval "$errtrap"
+	# Below an "if", "||" or "!" bash goes on after a command that failed, whatever is set
+	[ -z "$probe" ] || die "check \"$name\" where errexit does not hold"
 	if [ $rc = 0 ]; then
 		pass "$name"
 	else
@@ -56,6 +59,18 @@ check() {
 	fi
 	rm -f "$out"
 	return 0
+}
+
+# try COMMAND…: sets STATUS. Errexit holds within COMMAND, which it does not in
+# "COMMAND || rc=$?".
+try() {
+	set +e
+	(
+		set -e
+		"$@"
+	)
+	STATUS=$?
+	set -e
 }
 
 # Ends the guest as failed, from wherever it is called, subshells included.
@@ -382,8 +397,10 @@ LOG_TROUBLE='WARNING:|BUG:|BUG |Oops|general protection fault|Call Trace:|KASAN|
 
 # log_trouble: the lines that no test may cause. Whoever must tolerate one sets
 # LOG_TOLERATE to an expression for it, and says why. KCSAN reports races between
-# others as well: they are not the module's.
+# others as well: they are not the module's. A log that has forgotten its beginning may have
+# forgotten anything.
 log_trouble() {
+	dmesg | awk 'NR == 1 && !/Linux version/ { print "the log begins with: " $0 }'
 	dmesg | grep -E "$LOG_TROUBLE" | grep -vE "${LOG_TOLERATE:-^$}" |
 		awk '!/BUG: KCSAN/ || /\[rpcrdma\]/' || :
 }
@@ -420,7 +437,8 @@ kmemleak_trouble() {
 kmemleak_scan() {
 	local file=/sys/kernel/debug/kmemleak
 	[ -e $file ] && [ "${KMEMLEAK-y}" = y ] || return 0
-	echo scan >$file 2>/dev/null || return 0
+	# It switches itself off where it has no memory
+	echo scan >$file || { fail kmemleak "it does not scan"; return; }
 	sleep 5.5
 	echo scan >$file
 	cat $file >/run/out/kmemleak

@@ -63,7 +63,7 @@ alloc_recall() {
 	callback_granted || rc=$?
 	on_server "timeout 80 bash -c 'echo changed >$EXPORT/deleg'" || rc=$?
 	exec 9<&-
-	callback_content || rc=$?
+	[ $rc != 0 ] || callback_content || rc=$?
 	umount_nfs || rc=$?
 	return $rc
 }
@@ -90,7 +90,7 @@ alloc_acl() {
 	drop_caches
 	n=$(timeout -k 5 60 getfacl -n $MNT/acl 2>/dev/null | grep -c '^user:20[0-7][0-9]:rw-')
 	echo "$n entries"
-	[ "$n" = 80 ] || rc=1
+	[ $rc != 0 ] || [ "$n" = 80 ] || rc=1
 	umount_nfs || rc=$?
 	return $rc
 }
@@ -206,7 +206,8 @@ alloc_cut_one() {
 	local side=$1 site=$2 rc=0
 	mount_nfs vers=4.2,timeo=100 || return
 	alloc_on "$side" alloc_arm "$site"
-	cut_one cut_by_sysfs || rc=$?
+	try cut_one cut_by_sysfs
+	rc=$STATUS
 	umount_nfs || rc=$?
 	alloc_on "$side" alloc_failed "$site" || { echo "it was not reached"; return 1; }
 	return $rc

@@ -45,12 +45,11 @@ suite_errors() {
 
 # The server is there and silent
 errors_silent() {
-	local rc=0
 	on_server wire_down
 	echo 3 >/proc/sys/sunrpc/rdma_connect_timeout
-	mount_fails $SERVER 20049 "$SERVER:20049 on rxe0.*the peer does not answer" 12 || rc=$?
+	try mount_fails $SERVER 20049 "$SERVER:20049 on rxe0.*the peer does not answer" 12
 	echo 20 >/proc/sys/sunrpc/rdma_connect_timeout
 	on_server wire_up
-	return $rc
+	return $STATUS
 }
 rping_listens() { rdma resource show cm_id | grep -q 'LISTEN.*:7000'; }

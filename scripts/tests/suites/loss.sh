@@ -37,12 +37,16 @@ loss_io() {
 }
 
 loss_round() {
-	local t0=$SECONDS c0
+	local t0=$SECONDS c0 server client
 	c0=$(connects)
 	on_server "loss_on $1" >/dev/null
 	loss_on "$1"
 	loss_io 1m
-	echo "server: $(on_server loss_off), client: $(loss_off)"
+	server=$(on_server loss_off)
+	client=$(loss_off)
+	echo "lost by the server: $server, by the client: $client"
+	[ "${server#packets }" -gt 0 ]
+	[ "${client#packets }" -gt 0 ]
 	echo "$((SECONDS - t0)) s, connects $c0 -> $(connects)"
 }
 

@@ -148,7 +148,7 @@ removal_event() {
 	info "$*: $((t1 - t0)) s, and $((SECONDS - t1)) s until both mounts went on"
 }
 
-# removal_begin OPTIONS: sets REMOVAL_JOBS
+# removal_begin OPTIONS: sets REMOVAL_JOBS, if there are mounts
 removal_begin() {
 	local v dir
 	rm -f /run/removal.*
@@ -156,7 +156,7 @@ removal_begin() {
 	for v in 3 4.2; do
 		dir=/mnt${v/./}
 		check "mount removal vers=$v" mount_nfs "$1,timeo=150,vers=$v" "$dir"
-		mountpoint -q "$dir" || return 1
+		mountpoint -q "$dir" || { REMOVAL_JOBS=; return 0; }
 		removal_load "$dir" &
 		REMOVAL_JOBS+=" $!"
 	done
@@ -205,7 +205,8 @@ removal_more() {
 
 suite_removal() {
 	local LOOPS=${LOOPS:-5}
-	removal_begin proto=rdma,port=20049 || return 0
+	removal_begin proto=rdma,port=20049
+	[ -n "$REMOVAL_JOBS" ] || return 0
 	check "client: rdma link delete, add" removal_number 0
 	check "server: rdma link delete, add" removal_number 1
 	if rxe_is_module; then
@@ -226,7 +227,8 @@ said_lost() {
 
 suite_removal_path() {
 	local down=${LINK_DOWN:-5}
-	removal_begin proto=rdma,port=20049 || return 0
+	removal_begin proto=rdma,port=20049
+	[ -n "$REMOVAL_JOBS" ] || return 0
 	check "client: its address goes and returns" removal_event away_for 0 on_client address
 	check "server: its address goes and returns" removal_event away_for 0 on_server address
 	check "cable unplugged, plugged in" removal_event away_for "$down" on_client cable
@@ -315,8 +317,8 @@ one_address_start() {
 }
 # DEVICE of both, or -
 one_address_on() {
-	grep -qF "address=$SERVER:20052 device=$1 " /proc/net/rpcrdma/listeners
-	grep -qF "address=[$SERVER6]:20052 device=$1 " /proc/net/rpcrdma/listeners
+	grep -qF "address=$SERVER:20052 device=$1 " /proc/net/rpcrdma/listeners &&
+		grep -qF "address=[$SERVER6]:20052 device=$1 " /proc/net/rpcrdma/listeners
 }
 one_address_lines() { dmesg | grep -c "rpcrdma: listener .*:20052 on $1\$" || :; }
 
@@ -369,7 +371,8 @@ suite_removal_listener() {
 		return 0
 	fi
 	check "listeners on one address each" on_server one_address_start
-	removal_begin proto=rdma,port=20052 || return 0
+	removal_begin proto=rdma,port=20052
+	[ -n "$REMOVAL_JOBS" ] || return 0
 	check "their device goes, another has the address" removal_event on_server one_address_moves
 	check "their device goes, the address comes later" removal_event on_server one_address_later
 	check "umount listeners" removal_end
@@ -382,7 +385,8 @@ suite_removal_while() {
 	check "server: removal while a mount connects" removal_mounting on_client on_server away_link
 	check "client: removal while an umount runs" removal_umounting away_link
 	check "server: removal while an umount runs" removal_umounting on_server away_link
-	removal_begin proto=rdma,port=20049 || return 0
+	removal_begin proto=rdma,port=20049
+	[ -n "$REMOVAL_JOBS" ] || return 0
 	check "server: removal while nfsd stops" removal_event on_server away_nfsd
 	check "umount removal while" removal_end
 }

@@ -66,14 +66,14 @@ swap_limit_hits() { awk '$1 == "max" { print $2 }' /run/cgroup/swap/memory.event
 
 # All memory but some is taken away, from the device's driver as well
 swap_short() {
-	local left=64 rc=0
+	local left=64
 	drop_caches
 	echo 1 >/proc/sys/vm/compact_memory
 	echo $((($(meminfo MemAvailable) / 1024 - left) / 2)) >/proc/sys/vm/nr_hugepages
 	grep -E "MemAvailable|HugePages_Total" /proc/meminfo
-	swap_used iocheck memory -l 140m || rc=$?
+	try swap_used iocheck memory -l 140m
 	echo 0 >/proc/sys/vm/nr_hugepages
-	return $rc
+	return $STATUS
 }
 
 suite_swap() {
