@@ -35,27 +35,22 @@ info() { result "info $*"; }
 # An assertion by name: passes if the command succeeds. The command runs in a
 # subshell with errexit, its output is shown only if it fails.
 check() {
-	local name=$1 rc=0 errtrap out probe
+	local name=$1 errtrap out probe
 	shift
 	out=$(mktemp /run/check.XXXXXX)
 	errtrap=$(trap -p ERR)
 	trap - ERR
 	set +e
 	probe=$(set -e; false; echo lost)
-	(
-		set -e
-		"$@"
-	) >"$out" 2>&1
-	rc=$?
-	set -e
+	try "$@" >"$out" 2>&1
 	eval "$errtrap"
 	# Below an "if", "||" or "!" bash goes on after a command that failed, whatever is set
 	[ -z "$probe" ] || die "check \"$name\" where errexit does not hold"
-	if [ $rc = 0 ]; then
+	if [ $STATUS = 0 ]; then
 		pass "$name"
 	else
 		awk -v name="$name" '{ print name ": " $0 }' "$out" | tail -n 40
-		fail "$name" "status $rc: $(grep . "$out" | tail -n 1 || :)"
+		fail "$name" "status $STATUS: $(grep . "$out" | tail -n 1 || :)"
 	fi
 	rm -f "$out"
 	return 0
