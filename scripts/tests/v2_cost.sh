@@ -42,7 +42,8 @@ cost_count() {
 
 cost_measure() {
 	echo "$1" >/proc/sys/sunrpc/rdma_max_version
-	check "mount in version $1" mount_nfs vers=3,actimeo=0,lookupcache=none
+	check "mount in version $1" events_of "/run/cost.$1.mount" mount_nfs vers=3,actimeo=0,lookupcache=none
+	check "allocations by the module are seen in version $1" cost_allocations "$1"
 	check "version $1 is spoken" cost_version "$1"
 	check "operations in version $1" cost_count "$1"
 	check "umount in version $1" umount_nfs
@@ -66,6 +67,14 @@ cost_compare() {
 		[ "$slack" != guest ] || slack=$(guest_slack "$one")
 		[ "$two" -le $((one + slack)) ]
 	done
+}
+
+# A connection has at least its buffers
+cost_allocations() {
+	local n
+	n=$(cost_of "$1" mount alloc_module)
+	echo "$n allocations for a mount"
+	[ "$n" -ge 10 ]
 }
 
 # A Call and its Reply, in either version

@@ -444,9 +444,9 @@ bad_compare() {
 	[ -n "$ok" ] || { echo "$1 is $2, not $3 $4"; return 1; }
 }
 
-# Those through the proxy; bad_sum KEY
+# Those through the proxy; bad_sum KEY. Those that agreed upon something ("yes") count one
 bad_connections() { grep ":$BAD_PORT " /proc/net/rpcrdma/connections || :; }
-bad_sum() { bad_connections | tr ' ' '\n' | awk -F= -v k="$1" '$1 == k { s += $2 } END { print s + 0 }'; }
+bad_sum() { bad_connections | tr ' ' '\n' | awk -F= -v k="$1" '$1 == k { s += $2 == "yes" ? 1 : $2 } END { print s + 0 }'; }
 
 bad_key() { [[ ! " $2" =~ [[:space:]]$1=([0-9]+) ]] || echo "${BASH_REMATCH[1]}"; }
 
@@ -490,7 +490,7 @@ bad_remember() { BAD_BEFORE="connects=$(connects) $(bad_connections)"; }
 bad_since() {
 	local before=0
 	case $1 in
-	inline_send | inline_recv | version) ;;
+	inline_send | inline_recv | version | remote_inv) ;;
 	*) [ "$(connects)" != "$(bad_key connects "$BAD_BEFORE")" ] || before=$(bad_key "$1" "$BAD_BEFORE") ;;
 	esac
 	echo $(($(bad_sum "$1") - before))
@@ -646,8 +646,17 @@ bad_lacks() {
 	[ "$(bad_lines "$BAD_CASE" needs)" = freezer ] && ! grep -q '^freezer' /proc/cgroups
 }
 
+# Whoever names a case wants it to run
+bad_names() {
+	local name
+	for name in $BADSERVER; do
+		[ -e "$BAD_RULES/$name.rules" ] || { echo "there is no case $name"; return 1; }
+	done
+}
+
 suite_badserver() {
 	local file
+	[ -z "${BADSERVER:-}" ] || check "cases of badserver" bad_names
 	on_server "bad_files" >/dev/null
 	bad_begin_anew
 	for file in "$BAD_RULES"/*.rules; do

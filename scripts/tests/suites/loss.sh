@@ -22,6 +22,8 @@ loss_off() {
 # spikes_on DELAY SHARE: that share of the packets comes so much later, and out of order
 spikes_on() { tc qdisc add dev eth0 root netem limit 100000 delay "$1" reorder "$((100 - $2))%"; }
 spikes_off() { tc qdisc del dev eth0 root; }
+# Requests that came to the device before their turn
+spikes_seen() { cat /sys/class/infiniband/*/ports/1/hw_counters/out_of_seq_request; }
 
 # loss_io LENGTH
 loss_io() {
@@ -51,13 +53,19 @@ loss_round() {
 }
 
 spikes_round() {
-	local t0=$SECONDS c0
+	local t0=$SECONDS c0 server client
 	c0=$(connects)
+	server=$(on_server spikes_seen)
+	client=$(spikes_seen)
 	trap 'on_server "spikes_off || :" >/dev/null; spikes_off || :' EXIT
 	on_server "spikes_on $1 $2" >/dev/null
 	spikes_on "$1" "$2"
 	# rxe loses the connection every few seconds
 	loss_io 192k
+	server=$(($(on_server spikes_seen) - server))
+	client=$(($(spikes_seen) - client))
+	echo "out of order at the server: $server, at the client: $client"
+	[ $((server + client)) -gt 0 ]
 	echo "$((SECONDS - t0)) s, connects $c0 -> $(connects)"
 }
 

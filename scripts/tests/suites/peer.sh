@@ -193,6 +193,9 @@ peer_cases() {
 	(cd "$PEER_CASES" && printf '%s\n' *.peer) | grep -E "^${PEER_ONLY:-.}" | grep -vE "^${PEER_NOT:-$}"
 }
 
+# Names that match nothing are mistyped
+peer_any() { peer_cases | grep -c .; }
+
 # SCRIPT [peer's arguments…]
 peer_case() {
 	local rc=0 file=$1
@@ -231,6 +234,7 @@ suite_peer() {
 	PEER_ARGS="${PEER_ARGS:-} ${LOOPS:+-D loops=$LOOPS} $(peer_handles)"
 	PEER_ARGS+=" -D payload=$(on_server "cat /proc/fs/nfsd/max_block_size")"
 	peer_bystander &
+	check "cases of peers" peer_any
 	for file in $(peer_cases); do
 		! peer_lacks "$PEER_CASES/$file" || { info "peer ${file%.peer}: not with this server"; continue; }
 		check "peer ${file%.peer}" peer_case "$PEER_CASES/$file" -D "xid=$((nr++ << 20))"
