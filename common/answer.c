@@ -16,6 +16,25 @@ static bool is_callback(const struct rpcrdma_hdr *hdr)
 	       (!hdr->fault && hdr->pz_bytes);
 }
 
+/*
+ * Is what is known of the message before anything is read such that it can be a Call? A
+ * data item is nowhere in what each Call has: sunrpc takes that from the octets before it.
+ */
+static bool has_call(const struct rpcrdma_hdr *hdr)
+{
+	if (hdr->pz_bytes)
+		return hdr->pz_bytes >= RPC_CALL_MIN_LEN;
+	return hdr_direction(hdr) == RPCRDMA_DIR_CALL &&
+	       hdr->body_len >= RPC_CALL_MIN_LEN &&
+	       (!hdr->read_chunks || hdr->item >= RPC_CALL_MIN_LEN);
+}
+
+/* Its XID says nothing: there is none, or it is that of RDMA_DONE, which is ignored */
+static bool is_nameless(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->len < RPCRDMA_WORD || hdr->fault == RPCRDMA_FAULT_RESERVED;
+}
+
 /* The header is such that its message cannot be had from it */
 static enum rpcrdma_answer refuse(const struct rpcrdma_hdr *hdr)
 {
@@ -29,8 +48,7 @@ static enum rpcrdma_answer answer_call(const struct rpcrdma_hdr *hdr,
 	switch (disposition) {
 	case RPCRDMA_ACCEPT:
 		/* RFC 8166, section 4.5.2: nothing to decode is an error too */
-		return rpcrdma_hdr_has_message(hdr) ? RPCRDMA_DO_CALL :
-						      refuse(hdr);
+		return has_call(hdr) ? RPCRDMA_DO_CALL : refuse(hdr);
 	case RPCRDMA_DROP:
 		return RPCRDMA_DO_DROP;
 	case RPCRDMA_ANSWER_VERS:
@@ -64,12 +82,7 @@ static enum rpcrdma_answer
 answer_of_requester(const struct rpcrdma_hdr *hdr,
 		    enum rpcrdma_disposition disposition, bool invalidated)
 {
-	/*
-	 * RDMA_DONE is ignored, the XID in it too: the Reply of that RPC may
-	 * follow
-	 */
-	bool nameless = hdr->len < RPCRDMA_WORD ||
-			hdr->fault == RPCRDMA_FAULT_RESERVED;
+	bool nameless = is_nameless(hdr);
 
 	if (nameless || is_callback(hdr)) {
 		/* RFC 8797, section 4.1: only a Reply invalidates */
@@ -78,8 +91,8 @@ answer_of_requester(const struct rpcrdma_hdr *hdr,
 		if (nameless)
 			return RPCRDMA_DO_DROP;
 		/* We support no chunks there (RFC 8167, section 5.3) */
-		return hdr->fault || rpcrdma_hdr_has_chunks(hdr) ?
-		       refuse(hdr) : RPCRDMA_DO_CALL;
+		return hdr->fault || rpcrdma_hdr_has_chunks(hdr) ||
+		       !has_call(hdr) ? refuse(hdr) : RPCRDMA_DO_CALL;
 	}
 	if (disposition == RPCRDMA_ANSWER_OPTION)
 		/* What was invalidated, and why, nobody knows */
@@ -97,8 +110,8 @@ answer_of_requester(const struct rpcrdma_hdr *hdr,
  *
  * A Responder does what the disposition says, with two exceptions: Replies to
  * its callbacks and RDMA_ERROR, accepted or not, end the callback that they
- * name; and a header that brings no RPC message is answered with ERR_CHUNK
- * (version two: BAD_HEADER). A Requester answers callbacks alone, and options
+ * name; and a header that brings no RPC message, or none that can be a Call, is answered
+ * with ERR_CHUNK (version two: BAD_HEADER). A Requester answers callbacks alone, and options
  * that it does not know. An RPC whose Reply cannot be read would
  * wait for ever if that were dropped in silence, which RFC 8166 wants (section
  * 4.5): it ends with an error, whatever the header is like otherwise.
@@ -117,6 +130,41 @@ enum rpcrdma_answer rpcrdma_answer_any(const struct rpcrdma_hdr *hdr,
 	if (role == RPCRDMA_REQUESTER)
 		return answer_of_requester(hdr, disposition, invalidated);
 	return answer_of_responder(hdr, disposition);
+}
+
+/**
+ * rpcrdma_hdr_may_be_reply - can a message that a Responder refuses be a Reply?
+ * @hdr: header as rpcrdma_decode() left it, with a fault or without a message
+ *
+ * One that cannot be read as far as its type, or has its message in a Reply chunk, may be
+ * the Reply to a callback: that would wait for ever, while an RDMA_ERROR answers no Reply.
+ * Where a callback has its XID it ends that, and is not answered.
+ *
+ * Context: Any context.
+ * Return: whether to look for a callback with its XID first.
+ */
+bool rpcrdma_hdr_may_be_reply(const struct rpcrdma_hdr *hdr)
+{
+	return !is_nameless(hdr) && !is_callback(hdr);
+}
+
+/**
+ * rpcrdma_is_call_of - is an RPC message the Call that its header announced?
+ * @msg: its first eight octets at least, which came out of a Position-Zero Read chunk
+ * @hdr: its header
+ *
+ * What is inline rpcrdma_decode() has looked at. Here as there the XIDs must be the same
+ * (RFC 8166, section 4.2.1), as a Reply has that of the header in its own.
+ *
+ * Context: Any context.
+ * Return: whether it is.
+ */
+bool rpcrdma_is_call_of(const void *msg, const struct rpcrdma_hdr *hdr)
+{
+	const u8 *p = msg;
+
+	return get_u32(p) == hdr->xid &&
+	       get_u32(p + AT_RPC_TYPE) == RPC_TYPE_CALL;
 }
 
 /**

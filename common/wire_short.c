@@ -21,7 +21,8 @@ static __always_inline bool plain_message(struct rpcrdma_hdr *hdr,
 	if (len > lim->max_message || get_u32(hdr->buf + body) != hdr->xid)
 		return false;
 	type = get_u32(hdr->buf + body + AT_RPC_TYPE);
-	if (likely(type <= RPC_TYPE_REPLY))
+	if (likely(type == RPC_TYPE_REPLY ||
+		   (type == RPC_TYPE_CALL && len >= RPC_CALL_MIN_LEN)))
 		hdr->plain = RPCRDMA_PLAIN_CALL + type;
 	hdr->reads = at;
 	hdr->body = body;
@@ -211,7 +212,8 @@ bool hdr_decode_short(struct rpcrdma_hdr *hdr, const struct rpcrdma_limits *lim)
  *   the difference. Octets behind its chunk lists are ignored.
  * - An RPC message shorter than its XID and type, or with an XID that is not rdma_xid
  *   (section 4.2.1), is answered with ERR_CHUNK: the XID the Requester put in
- *   the Transport Header is the one it waits for.
+ *   the Transport Header is the one it waits for. (So is what can be no Call for another
+ *   reason, by rpcrdma_answer().)
  * - An RPC Reply must have no Read list, and is never answered but dropped.
  *
  * What version two adds is in Documentation/version-two.rst.

@@ -24,7 +24,8 @@ static bool plain_for(const struct rpcrdma_hdr *hdr, enum rpcrdma_role role)
 	return !hdr->fault && hdr->proc == RPCRDMA_MSG &&
 	       !rpcrdma_hdr_has_chunks(hdr) &&
 	       (hdr->vers == RPCRDMA_V1 || hdr->option) &&
-	       rpcrdma_hdr_direction(hdr) == wanted;
+	       rpcrdma_hdr_direction(hdr) == wanted &&
+	       (wanted == RPCRDMA_DIR_REPLY || hdr->body_len >= 40);
 }
 
 static void expect_answer(struct kunit *test, const struct answer_case *c,
@@ -131,6 +132,80 @@ static void answers_complete(struct kunit *test)
 				    rpcrdma_fault_name(i));
 	for (i = 0; i < ARRAY_SIZE(answers); i++)
 		KUNIT_EXPECT_EQ_MSG(test, answers[i], true, "answer %u", i);
+}
+
+/* What a Responder that refuses a message looks for a callback's XID for */
+static void answers_may_be_reply(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		u32 len;
+		u32 frame[16];
+		bool want;
+	} cases[] = {
+		{ "no XID", 3, { XID }, false },
+		{ "XID alone", 4, { XID }, true },
+		{ "lists cut off", 27, { XID, 1, 32, RPCRDMA_MSG }, true },
+		{ "no message", 28, { XID, 1, 32, RPCRDMA_MSG }, true },
+		{ "short Call", 36,
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 0 }, false },
+		{ "Reply", 36,
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 }, true },
+		{ "Reply, XIDs differ", 36,
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID + 1, 1 }, true },
+		{ "Call, XIDs differ", 36,
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID + 1, 0 }, false },
+		{ "neither", 36,
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 2 }, true },
+		{ "lists unreadable, a Call behind", 36,
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 2, XID, 0 }, true },
+		{ "in the Reply chunk", 48,
+		  { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 7, 64, 0, 0 }, true },
+		{ "short, in a Position-Zero Read chunk", 52,
+		  { XID, 1, 32, RPCRDMA_NOMSG, 1, 0, 7, 39, 0, 0, 0, 0, 0 },
+		  false },
+		{ "another version", 36,
+		  { XID, 9, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 }, true },
+		{ "RDMA_DONE", 28, { XID, 1, 32, RPCRDMA_DONE }, false },
+		{ "RDMA_ERROR", 20,
+		  { XID, 1, 32, RPCRDMA_ERROR, RPCRDMA_ERR_CHUNK }, true },
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		buf = frame_octets(test, cases[i].frame, cases[i].len);
+		rpcrdma_decode(&hdr, buf, cases[i].len, &frame_limits);
+
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_may_be_reply(&hdr),
+				    cases[i].want, "%s", cases[i].what);
+	}
+}
+
+/* Of a message in a Position-Zero Read chunk: what the decoder sees of one that is inline */
+static void answers_is_call_of(struct kunit *test)
+{
+	static const struct {
+		u32 msg[2];
+		bool want;
+	} cases[] = {
+		{ { XID, 0 }, true },
+		{ { XID, 1 }, false },
+		{ { XID, 2 }, false },
+		{ { XID, 0x01000000 }, false },
+		{ { XID + 1, 0 }, false },
+		{ { XID ^ 0x80000000, 0 }, false },
+		{ { 0, XID }, false },
+	};
+	const struct rpcrdma_hdr hdr = { .xid = XID };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_is_call_of(frame_octets(test, cases[i].msg, 8),
+						       &hdr),
+				    cases[i].want, "case %u", i);
 }
 
 static void answers_grant(struct kunit *test)
@@ -362,6 +437,8 @@ static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE(answers_errcode),
 	KUNIT_CASE(answers_unknown_disposition),
 	KUNIT_CASE(answers_complete),
+	KUNIT_CASE(answers_may_be_reply),
+	KUNIT_CASE(answers_is_call_of),
 	KUNIT_CASE(answers_grant),
 	KUNIT_CASE(answers_grant_direction),
 	KUNIT_CASE_PARAM(answers_within, within_gen_params),

@@ -88,7 +88,8 @@ static void expect_plain(struct kunit *test, const struct rpcrdma_hdr *hdr,
 	enum rpcrdma_direction direction = rpcrdma_hdr_direction(hdr);
 	enum rpcrdma_plain_msg want = RPCRDMA_PLAIN_NONE;
 
-	if (plain && direction == RPCRDMA_DIR_CALL)
+	/* A Call has at least 40 octets */
+	if (plain && direction == RPCRDMA_DIR_CALL && hdr->body_len >= 40)
 		want = RPCRDMA_PLAIN_CALL;
 	if (plain && direction == RPCRDMA_DIR_REPLY)
 		want = RPCRDMA_PLAIN_REPLY;

@@ -48,7 +48,7 @@ static int bc_copy_in(struct rpc_rqst *rqst, const struct rpcrdma_hdr *hdr)
  *
  * @hdr: of a Reply, or of an error
  */
-static void bc_complete(struct rpc_xprt *xprt, const struct rpcrdma_hdr *hdr,
+static bool bc_complete(struct rpc_xprt *xprt, const struct rpcrdma_hdr *hdr,
 			bool reply)
 {
 	struct rpc_rqst *rqst;
@@ -65,6 +65,7 @@ static void bc_complete(struct rpc_xprt *xprt, const struct rpcrdma_hdr *hdr,
 	xprt_complete_rqst(rqst->rq_task, max(status, 0));
 out_unlock:
 	spin_unlock(&xprt->queue_lock);
+	return rqst;
 }
 
 static void bc_take_credits(struct rpc_xprt *xprt, u32 credits)
@@ -101,13 +102,13 @@ void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
  * @recv: message with the Call's XID; stays the caller's
  *
  * Context: process.
+ * Return: whether there was a Call with that XID.
  */
-void svc_rdma_bc_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
+bool svc_rdma_bc_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 {
 	struct rpc_xprt *xprt = bc_xprt_of(conn);
 
-	if (xprt)
-		bc_complete(xprt, &recv->hdr, false);
+	return xprt && bc_complete(xprt, &recv->hdr, false);
 }
 
 static int bc_buf_alloc(struct rpc_task *task)
@@ -288,13 +289,14 @@ static bool bc_publish(struct svc_xprt *sxprt, struct rpc_xprt *xprt)
 static struct rpc_xprt *bc_setup(struct xprt_create *args)
 {
 	struct svc_rdma_conn *conn = svc_rdma_conn(args->bc_xprt);
+	/* Those that there are Receives for: a small device has fewer than we want */
+	u32 credits = conn->ep->sizes.bc_credits;
 	struct rpc_xprt *xprt;
 
 	if (args->addrlen > sizeof(xprt->addr))
 		return ERR_PTR(-EBADF);
-	xprt = RPCRDMA_ALLOC(NULL, xprt_alloc(args->net, sizeof(*xprt),
-					      SVC_RDMA_BC_CREDITS,
-					      SVC_RDMA_BC_CREDITS));
+	xprt = RPCRDMA_ALLOC(NULL, xprt_alloc(args->net, sizeof(*xprt), credits,
+					      credits));
 	if (!xprt)
 		return ERR_PTR(-ENOMEM);
 	__module_get(THIS_MODULE);

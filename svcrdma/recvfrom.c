@@ -185,10 +185,22 @@ static noinline int resume(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	       svc_rdma_resume_reads(rqstp, call) : deliver_inline(rqstp, call);
 }
 
-static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+/* Its Reads are complete, and it is none that can be given to the RPC service */
+static noinline int refuse_read(struct svc_rdma_call *call, const char *why)
 {
 	struct svc_rdma_conn *conn = call->conn;
 	struct rpcrdma_recv *recv = call->recv;
+
+	call->recv = NULL;
+	svc_rdma_call_put(call);
+	svc_rdma_refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK, why);
+	return 0;
+}
+
+static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	struct svc_rdma_conn *conn = call->conn;
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
 
 	if (unlikely(!call->reads.last))
 		return resume(rqstp, call);
@@ -199,12 +211,12 @@ static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *c
 		svc_rdma_call_put(call);
 		return 0;
 	}
-	if (svc_rdma_arg_from_reads(rqstp, call)) {
-		call->recv = NULL;
-		svc_rdma_call_put(call);
-		svc_rdma_refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK,
-				"no memory for it in one piece");
-		return 0;
+	if (svc_rdma_arg_from_reads(rqstp, call))
+		return refuse_read(call, "no memory for it in one piece");
+	if (unlikely(hdr->pz_bytes &&
+		     !rpcrdma_is_call_of(rqstp->rq_arg.head[0].iov_base, hdr))) {
+		conn->ep->count.bad_headers++;
+		return refuse_read(call, "no RPC Call with its XID in it");
 	}
 	return deliver(rqstp, call);
 }
@@ -242,7 +254,7 @@ static int process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 static const char *why_refused(const struct rpcrdma_hdr *hdr)
 {
 	return hdr->fault ? rpcrdma_fault_name(hdr->fault) :
-			    "no RPC message in it";
+			    "no RPC Call in it";
 }
 
 /* A message that is no Call, or none that can be had */
@@ -252,6 +264,10 @@ static noinline void process_other(struct svc_rdma_conn *conn,
 {
 	struct rpcrdma_hdr *hdr = &recv->hdr;
 
+	/* The Reply to a callback that nothing else would end */
+	if (answer != RPCRDMA_DO_REPLY && rpcrdma_hdr_may_be_reply(hdr) &&
+	    svc_rdma_bc_error(conn, recv))
+		answer = RPCRDMA_DO_DROP;
 	switch (answer) {
 	case RPCRDMA_DO_ERR_VERS:
 	case RPCRDMA_DO_ERR_CHUNK:
@@ -264,8 +280,6 @@ static noinline void process_other(struct svc_rdma_conn *conn,
 		svc_rdma_bc_reply(conn, recv);
 		break;
 	case RPCRDMA_DO_FAIL:
-		svc_rdma_bc_error(conn, recv);
-		break;
 	case RPCRDMA_DO_DROP:
 		break;
 	default:

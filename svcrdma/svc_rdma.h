@@ -397,7 +397,7 @@ static inline void svc_rdma_call_put_recv(struct svc_rdma_call *call)
 
 /* backchannel.c */
 void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
-void svc_rdma_bc_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
+bool svc_rdma_bc_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
 int svc_rdma_bc_init(void);
 void svc_rdma_bc_exit(void);
 

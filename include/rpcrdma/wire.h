@@ -174,7 +174,7 @@ enum rpcrdma_direction {
 /**
  * enum rpcrdma_plain_msg - is there more to a message than most have?
  * @RPCRDMA_PLAIN_NONE: a chunk, a fault, or no RPC message whose direction is known
- * @RPCRDMA_PLAIN_CALL: an RPC Call, all of it inline
+ * @RPCRDMA_PLAIN_CALL: an RPC Call, all of it inline, and as long as one can be
  * @RPCRDMA_PLAIN_REPLY: an RPC Reply, all of it inline
  */
 enum rpcrdma_plain_msg {

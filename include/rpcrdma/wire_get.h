@@ -12,6 +12,11 @@
 #define AT_RPC_TYPE	4U
 /* XID and type: Linux 6.1's server takes both without a look at the length */
 #define RPC_MIN_LEN	(AT_RPC_TYPE + RPCRDMA_WORD)
+/*
+ * The shortest Call: up to credentials and verifier of no octets (RFC 5531, section 9).
+ * sunrpc closes the connection on one that has fewer, or takes what is behind it in memory
+ */
+#define RPC_CALL_MIN_LEN (10 * RPCRDMA_WORD)
 #define RPC_TYPE_CALL	0U
 #define RPC_TYPE_REPLY	1U
 
