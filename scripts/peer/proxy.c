@@ -73,12 +73,12 @@ static void write_report(void)
 		die("cannot write %s", report_file);
 	for (int i = PROC_NULL; i < PROC_MAX; i++)
 		fprintf(out, "%s=%u ", proc_name(i), report.by_proc[i]);
-	fprintf(out, "calls=%u connections=%u deviations=%u kills=%u sends_inv=%u repeated=%u bad_calls=%u bad_chunks=%u read_chunks=%u write_chunks=%u reply_chunks=%u exceeded=%u most=%u refused=%u trespassed=%u late=%u reverse_answers=%u reverse_options=%u reverse_errors=%u reverse_invals=%u reverse_wrong=%u\n",
+	fprintf(out, "calls=%u connections=%u deviations=%u kills=%u sends_inv=%u repeated=%u bad_calls=%u bad_chunks=%u read_chunks=%u write_chunks=%u reply_chunks=%u exceeded=%u most=%u refused=%u trespassed=%u late=%u reverse_answers=%u reverse_grant=%u reverse_options=%u reverse_errors=%u reverse_invals=%u reverse_wrong=%u\n",
 		report.calls, report.connections, report.deviations,
 		report.kills, report.sends_inv, report.repeated,
 		report.bad_calls, report.bad_chunks, report.read_chunks,
 		report.write_chunks, report.reply_chunks, report.exceeded, report.most, report.refused,
-		report.trespassed, report.late, report.reverse_answers,
+		report.trespassed, report.late, report.reverse_answers, report.reverse_grant,
 		report.reverse_options, report.reverse_errors,
 		report.reverse_invals, report.reverse_wrong);
 	fclose(out);

@@ -175,6 +175,7 @@ struct deviation {
 	bool		disconnect;
 	bool		hold;		/* until SIGUSR1 */
 	uint32_t	gather;		/* hold until so many are held */
+	bool		burst;		/* not behind the arrival of what was sent before */
 };
 
 /* What a connection is accepted with */
@@ -214,6 +215,8 @@ struct conn {
 	unsigned int stash_head;
 	unsigned int stash_tail;
 	uint32_t cookie;
+	/* Sends are not waited for */
+	bool burst;
 	/* Calls that came, and that were answered, in the Sends' order */
 	uint32_t arrived;
 	uint32_t answered;
@@ -271,6 +274,7 @@ struct report {
 	unsigned int trespassed;	/* trespasses that it did not */
 	unsigned int late;		/* Replies that were held */
 	unsigned int reverse_answers;
+	unsigned int reverse_grant;
 	unsigned int reverse_options;	/* of them, by the option */
 	unsigned int reverse_errors;	/* RDMA_ERROR instead */
 	unsigned int reverse_invals;	/* of them, INVAL_OPTION */

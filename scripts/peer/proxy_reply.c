@@ -529,6 +529,7 @@ void reply_own_answered(struct conn *conn, const struct rpcrdma_hdr *hdr)
 		report.reverse_invals += hdr->errcode == RPCRDMA_ERR_INVAL_OPTION;
 	} else {
 		report.reverse_answers++;
+		report.reverse_grant = hdr->credits;
 		report.reverse_options += hdr->option;
 	}
 	if (!own || !is_right_answer(own, hdr)) {
@@ -721,9 +722,11 @@ void reply_send(struct call *call)
 		conn_kill(conn, "before a Reply");
 		return;
 	}
+	conn->burst = call->dev.burst;
 	send_first(&r);
 	granted(conn, credits_of(call));
 	send_itself(&r);
+	conn->burst = false;
 	remember(call);
 	if (call->dev.kill == MOMENT_SENT)
 		conn_kill(conn, "after a Reply");

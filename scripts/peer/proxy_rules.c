@@ -153,6 +153,7 @@ APPLY(disconnect)	{ dev->disconnect = true; }
 APPLY(leave)		{ dev->ask_leave = true; }
 APPLY(hold)		{ dev->hold = true; }
 APPLY(gather)		{ dev->gather = value; }
+APPLY(burst)		{ dev->burst = true; }
 
 APPLY(reverse)
 {
@@ -202,6 +203,7 @@ static const struct action actions[] = {
 	{ "leave", NULL, do_leave },
 	{ "hold", NULL, do_hold },
 	{ "gather", NULL, do_gather },
+	{ "burst", NULL, do_burst },
 };
 
 static void bad(const char *what, const char *word)

@@ -95,6 +95,28 @@ bad_load_part() {
 }
 # Of one process, all at once: as many READs as the mount's rsize makes of it
 bad_load_flood() { iocheck verify -l 2m -b 2m -d $MNT/large; }
+# The same, and the Replies come while nothing runs here but what receives packets: no
+# Receive is posted anew before all of them are here.
+bad_load_burst() {
+	local job
+	bad_load_flood &
+	job=$!
+	on_server "wait_for 20 proxy_has held 30"
+	trap 'sysctl -qw kernel.sched_rt_runtime_us=950000' EXIT
+	sysctl -qw kernel.sched_rt_runtime_us=-1
+	# Some time from now: nobody could say so any more
+	on_server "{ sleep 1; proxy_release; } >/dev/null 2>&1 &"
+	chrt -f 1 bash -c "$(declare -f bad_hog); bad_hog 38"
+	wait_job $job
+}
+# Until so many packets have come
+bad_hog() {
+	local n before packets=/sys/class/net/eth0/statistics/rx_packets
+	read -r before <$packets
+	while read -r n <$packets && [ $n -lt $((before + $1)) ]; do
+		[ $SECONDS -lt 15 ] || { echo "$((n - before)) packets have come"; return 1; }
+	done
+}
 # SETACL is a Long Call
 bad_load_acl() {
 	: >$MNT/acl
@@ -479,6 +501,7 @@ bad_expect_client() {
 	while read -r kind key op n; do
 		case $kind in
 		client) bad_compare "$key" "$(bad_since "$key")" "$op" "$n" ;;
+		device) bad_compare "$key" $(($(device_count "$key") - $(bad_key "$key" "$BAD_DEVICE"))) "$op" "$n" ;;
 		connects) bad_compare connects $(($(connects) - $(bad_key connects "$BAD_BEFORE") + 1)) "$key" "$op" ;;
 		esac
 	done < <(bad_lines "$BAD_CASE" expect)
@@ -486,7 +509,13 @@ bad_expect_client() {
 
 # Counters go on from case to case while the connection does; what a case says
 # of them, and of connects, is from its beginning.
-bad_remember() { BAD_BEFORE="connects=$(connects) $(bad_connections)"; }
+bad_remember() {
+	local key
+	BAD_BEFORE="connects=$(connects) $(bad_connections)" BAD_DEVICE=
+	for key in $(bad_lines "$BAD_CASE" 'expect device' | cut -d' ' -f1); do
+		BAD_DEVICE+=" $key=$(device_count "$key")"
+	done
+}
 bad_since() {
 	local before=0
 	case $1 in

@@ -6,6 +6,8 @@
 # executed once.
 
 connects() { awk '/xprt:.*rdma/ { s += $5 } END { print s + 0 }' /proc/self/mountstats; }
+# A counter of the device's; several devices', where there are several
+device_count() { cat /sys/class/infiniband/*/ports/1/hw_counters/"$1" | awk '{ s += $1 } END { print s + 0 }'; }
 # Of either module: what the device says
 live_qps() { rdma resource show qp | grep 'type RC' | grep 'state RTS' | sed 's/.*lqpn \([0-9]*\) .*/\1/'; }
 live_connections() { live_qps | wc -l; }

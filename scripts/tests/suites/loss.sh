@@ -23,7 +23,7 @@ loss_off() {
 spikes_on() { tc qdisc add dev eth0 root netem limit 100000 delay "$1" reorder "$((100 - $2))%"; }
 spikes_off() { tc qdisc del dev eth0 root; }
 # Requests that came to the device before their turn
-spikes_seen() { cat /sys/class/infiniband/*/ports/1/hw_counters/out_of_seq_request; }
+spikes_seen() { device_count out_of_seq_request; }
 
 # loss_io LENGTH
 loss_io() {

@@ -159,6 +159,46 @@ peer_reads_lost() {
 	[ "$lost" -ge "$1" ]
 }
 
+# The only thread of nfsd hangs in a WRITE, on a file system that is frozen until $1 messages
+# are here on the newest connection, so that each of them keeps its Receive: or cannot come,
+# for want of one, which the device answers with RNR.
+peer_newest() { sed -nE 's/.*side=server .* age=([0-9]+) recvs=([0-9]+) .*/\1 \2/p' /proc/net/rpcrdma/connections | sort -n | sed -n '1s/.* //p'; }
+peer_received() { [ "$(peer_newest)" -ge "$1" ]; }
+peer_frozen() {
+	modprobe -a loop ext4
+	truncate -s 32M /run/frozen.img
+	losetup /dev/loop2 /run/frozen.img
+	mke2fs -q -F -t ext4 -b 4096 -O ^has_journal /dev/loop2
+	mkdir -p /frozen
+	mount -t ext4 /dev/loop2 /frozen
+	: >/frozen/file
+	chmod 666 /frozen/file
+	exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=43 "*:/frozen"
+	echo 1 >/proc/fs/nfsd/threads
+	device_count send_rnr_err >/run/peer_rnr
+	rm -f /run/peer_thawed
+	fsfreeze --freeze /frozen
+	(
+		set +e
+		wait_for 30 peer_received "$1"
+		peer_newest >/run/peer_received
+		device_count send_rnr_err >>/run/peer_rnr
+		fsfreeze --unfreeze /frozen
+		touch /run/peer_thawed
+	) >/dev/null 2>&1 &
+}
+peer_unfrozen() {
+	wait_for 40 test -e /run/peer_thawed
+	echo 8 >/proc/fs/nfsd/threads
+	exportfs -u '*:/frozen'
+	wait_for 30 umount /frozen
+	losetup -d /dev/loop2
+	rm /run/frozen.img
+	echo "$(cat /run/peer_received) messages, RNR counted: $(paste -sd' ' /run/peer_rnr)"
+	[ "$(cat /run/peer_received)" -ge "$1" ]
+	[ "$(sort -u /run/peer_rnr | wc -l)" = 1 ]
+}
+
 peer_replies_bound() { peer_bound reply; }
 # Acknowledgements. With one thread of nfsd it is certain which Calls have to wait
 peer_replies_hold() {
