@@ -151,12 +151,25 @@ peer_reads_lose() {
 	peer_lose 13-16
 }
 peer_reads_lost() {
+	echo 8 >/proc/fs/nfsd/threads
+	peer_lost "$1"
+}
+peer_lost() {
 	local lost
 	lost=$(nft list table ip peer_hold | sed -nE 's/.* counter packets ([0-9]+) .*/\1/p')
 	nft delete table ip peer_hold
-	echo 8 >/proc/fs/nfsd/threads
 	echo "$lost packets lost"
 	[ "$lost" -ge "$1" ]
+}
+
+# All acknowledgements, while the number of nfsd threads goes up and down
+peer_acks_lose() {
+	peer_threads_start
+	peer_lose 17
+}
+peer_acks_lost() {
+	peer_threads_stop
+	peer_lost "$1"
 }
 
 # The only thread of nfsd hangs in a WRITE, on a file system that is frozen until $1 messages

@@ -73,8 +73,29 @@ regs_in_order() {
 	}' $REGS/trace
 }
 
+# A list of 80 entries is too long for the Call to go inline then
+PROTECT_INLINE=/proc/sys/sunrpc/rdma_max_inline_write
+protect_mount() {
+	local before
+	before=$(cat $PROTECT_INLINE)
+	echo 1024 >$PROTECT_INLINE
+	mount_nfs vers=3
+	echo "$before" >$PROTECT_INLINE
+}
 protect_write() { regs_forget; iocheck write -l 2m -b 64k -d $MNT/protect; regs_access 4 32; }
 protect_read() { regs_forget; iocheck verify -l 2m -b 64k -d $MNT/protect; regs_access 3 32; }
+protect_zero() {
+	: >$MNT/protect.acl
+	regs_forget
+	sizes_acl_entries | setfacl -M - $MNT/protect.acl
+	regs_access 4 1
+}
+protect_reply() {
+	drop_caches
+	regs_forget
+	[ "$(ls $MNT/protect.d/many | wc -l)" = 600 ]
+	regs_access 3 1
+}
 # One process, one RPC after the other. Chunks of READDIR have several MRs, of which the
 # server invalidates one: the others are left to the client.
 protect_invalid() {
@@ -93,9 +114,11 @@ protect_invalid() {
 suite_protect() {
 	on_server "EXPORT=$EXPORT/protect.d sizes_make_many" >/dev/null
 	check "kprobe on registrations" regs_probe
-	check "mount protect vers=3" mount_nfs "vers=3"
+	check "mount protect vers=3" protect_mount
 	check "Read chunks grant REMOTE_READ only" protect_write
 	check "Write chunks grant REMOTE_WRITE only" protect_read
+	check "Position-Zero Read chunks grant REMOTE_READ only" protect_zero
+	check "Reply chunks grant REMOTE_WRITE only" protect_reply
 	check "no MR outlives its RPC" protect_invalid
 	check "each registration has a new key" regs_keys
 	regs_unprobe
