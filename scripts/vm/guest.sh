@@ -334,7 +334,16 @@ server_up() {
 		die "no rdma listener: $(tr '\n' ';' </proc/fs/nfsd/portlist)"
 	rpc.mountd --no-udp ${MOUNTD_OPTS:-}
 	wait_for 20 rpcinfo -t 127.0.0.1 mountd || die "rpc.mountd does not answer"
-	[ "${NFSD_END_GRACE-y}" != y ] || echo Y >/proc/fs/nfsd/v4_end_grace 2>/dev/null || :
+	[ "${NFSD_END_GRACE-y}" != y ] || server_end_grace
+}
+
+# lockd has a grace period of its own, without which nfsd gives no delegation
+server_end_grace() {
+	local file
+	for file in /proc/fs/nfsd/v4_end_grace /proc/fs/lockd/nlm_end_grace; do
+		# Refused where version 4 is not served
+		echo Y >$file 2>/dev/null || :
+	done
 }
 
 server_export() {

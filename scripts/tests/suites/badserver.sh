@@ -98,23 +98,35 @@ bad_load_flood() { iocheck verify -l 2m -b 2m -d $MNT/large; }
 # The same, and the Replies come while nothing runs here but what receives packets: no
 # Receive is posted anew before all of them are here.
 bad_load_burst() {
-	local job
+	local job ready=burst.$EPOCHREALTIME
 	bad_load_flood &
 	job=$!
 	on_server "wait_for 20 proxy_has held 30"
-	trap 'sysctl -qw kernel.sched_rt_runtime_us=950000' EXIT
+	on_server "{ peer_wait $ready 30; proxy_release; } >/dev/null 2>&1 &"
+	trap bad_calm EXIT
 	sysctl -qw kernel.sched_rt_runtime_us=-1
-	# Some time from now: nobody could say so any more
-	on_server "{ sleep 1; proxy_release; } >/dev/null 2>&1 &"
-	chrt -f 1 bash -c "$(declare -f bad_hog); bad_hog 38"
+	# To it softirqs go when there are many
+	chrt -f -p 2 "$(bad_softirqs)"
+	(
+		chrt -f -p 1 $BASHPID
+		bad_hog 38 "$ready"
+	)
 	wait_job $job
 }
-# Until so many packets have come
+bad_softirqs() { grep -lx ksoftirqd/0 /proc/[0-9]*/comm | cut -d/ -f3; }
+bad_calm() {
+	sysctl -qw kernel.sched_rt_runtime_us=950000
+	chrt -o -p 0 "$(bad_softirqs)"
+}
+# Says that it is there, and is until so many packets have come. (On two processors others
+# would run on the other one.)
 bad_hog() {
-	local n before packets=/sys/class/net/eth0/statistics/rx_packets
+	local n before packets=/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts t0=$SECONDS
+	[ "$(nproc)" = 1 ] || { echo "there is more than one processor"; return 1; }
 	read -r before <$packets
+	peer_signal "$2"
 	while read -r n <$packets && [ $n -lt $((before + $1)) ]; do
-		[ $SECONDS -lt 15 ] || { echo "$((n - before)) packets have come"; return 1; }
+		[ $((SECONDS - t0)) -lt 15 ] || { echo "$((n - before)) packets have come"; return 1; }
 	done
 }
 # SETACL is a Long Call
