@@ -124,6 +124,7 @@ enum reverse {
 	REVERSE_XID,		/* and a Reply with the XID of that Call */
 	REVERSE_OPTION,		/* by remote invalidation, of version two */
 	REVERSE_UNKNOWN,	/* by an option that nobody knows */
+	REVERSE_FRAME,		/* word by word, to be refused */
 };
 
 /* RDMA that the Requester's device has to refuse */
@@ -140,6 +141,30 @@ enum trespass {
 	TRESPASS_WRITE_ELSEWHERE, /* to another connection's Write chunk */
 	TRESPASS_READ_ELSEWHERE, /* from another connection's Read chunk */
 };
+
+/* A message word by word: numbers, or what stands for an XID */
+#define MAX_FRAME	48U
+
+enum frame_how {
+	FRAME_BEFORE,		/* the Reply */
+	FRAME_INSTEAD,		/* of the Reply */
+	FRAME_REFUSED,		/* before the Reply, and answered with ERR_CHUNK */
+};
+
+enum frame_word {
+	WORD_NUMBER,
+	WORD_XID,		/* the Call's */
+	WORD_OTHER,		/* nobody's, and no other frame's */
+};
+
+struct frame {
+	enum frame_how how;
+	unsigned int len;	/* words */
+	enum frame_word kinds[MAX_FRAME];
+	uint32_t numbers[MAX_FRAME];
+};
+
+#define MAX_RULES	64
 
 /* All that is done differently for one Call */
 struct deviation {
@@ -176,6 +201,8 @@ struct deviation {
 	bool		hold;		/* until SIGUSR1 */
 	uint32_t	gather;		/* hold until so many are held */
 	bool		burst;		/* not behind the arrival of what was sent before */
+	const struct frame *frames[MAX_RULES];
+	unsigned int	nframes;
 };
 
 /* What a connection is accepted with */

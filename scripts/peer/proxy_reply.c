@@ -500,11 +500,14 @@ static bool is_null_reply(const struct rpcrdma_hdr *hdr)
 static bool is_right_answer(const struct own *own, const struct rpcrdma_hdr *hdr)
 {
 	if (hdr->proc != RPCRDMA_ERROR)
-		return is_null_reply(hdr);
+		return own->kind != REVERSE_FRAME && is_null_reply(hdr);
 	switch (own->kind) {
 	case REVERSE_CHUNKS:
 	case REVERSE_LARGE:
-		return hdr->vers == RPCRDMA_V1 && hdr->errcode == RPCRDMA_ERR_CHUNK;
+	case REVERSE_FRAME:
+		/* XID, version, credits, procedure, code, and no octet more */
+		return hdr->vers == RPCRDMA_V1 && hdr->errcode == RPCRDMA_ERR_CHUNK &&
+		       hdr->credits && hdr->len == 5 * RPCRDMA_WORD;
 	case REVERSE_UNKNOWN:
 		return hdr->errcode == RPCRDMA_ERR_INVAL_OPTION;
 	default:
@@ -557,6 +560,42 @@ static void send_other(struct reply *r)
 	set_xid(r, OTHER_XID(xid));
 	conn_send(r->call->conn, r->wire, r->len, NULL);
 	set_xid(r, xid);
+}
+
+/* ---- messages word by word ----------------------------------------------------- */
+
+static void send_frame(struct call *call, unsigned int n)
+{
+	const struct frame *frame = call->dev.frames[n];
+	uint32_t other = OTHER_XID(call->hdr.xid) ^ OWN_XID(n);
+	uint8_t wire[MAX_FRAME * RPCRDMA_WORD];
+
+	for (unsigned int i = 0; i < frame->len; i++) {
+		uint32_t word = frame->numbers[i];
+
+		if (frame->kinds[i] == WORD_XID)
+			word = call->hdr.xid;
+		if (frame->kinds[i] == WORD_OTHER)
+			word = other;
+		rpc_set_word(wire, i * RPCRDMA_WORD, word);
+	}
+	if (frame->how == FRAME_REFUSED)
+		own_sent(call->conn, other, REVERSE_FRAME);
+	conn_send(call->conn, wire, frame->len * RPCRDMA_WORD, NULL);
+}
+
+/* Those that come before the Reply, or the one instead of it if there is one */
+static bool send_frames(struct call *call, bool instead)
+{
+	bool sent = false;
+
+	for (unsigned int i = 0; i < call->dev.nframes; i++) {
+		if ((call->dev.frames[i]->how == FRAME_INSTEAD) != instead)
+			continue;
+		send_frame(call, i);
+		sent = true;
+	}
+	return sent;
 }
 
 /* ---- what the client's device must refuse ------------------------------------ */
@@ -655,6 +694,7 @@ static void send_first(struct reply *r)
 
 	if (!dev->ask)
 		send_reverses(call);
+	send_frames(call, false);
 	if (dev->done)
 		send_done(call);
 	if (dev->error_other)
@@ -674,6 +714,8 @@ static void send_itself(struct reply *r)
 		send_error(call, dev->error, call->hdr.xid);
 		return;
 	}
+	if (send_frames(call, true))
+		return;
 	if (dev->has_truncate)
 		len = min(len, dev->truncate);
 	inv = rkey_to_invalidate(call, &rkey);

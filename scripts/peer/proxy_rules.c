@@ -8,7 +8,6 @@
 
 #include "proxy.h"
 
-#define MAX_RULES	16
 #define MAX_VALUES	8
 
 /* First to last, every so many of them */
@@ -25,6 +24,7 @@ struct rule {
 	int word;			/* what its argument means */
 	uint32_t values[MAX_VALUES];	/* its numbers, used in turn */
 	unsigned int nvalues;
+	struct frame frame;
 	unsigned int seen;		/* Calls of this procedure */
 	unsigned int used;
 };
@@ -126,6 +126,13 @@ static const struct word moment_words[] = {
 	{ }
 };
 
+static const struct word frame_words[] = {
+	{ "before", FRAME_BEFORE },
+	{ "instead", FRAME_INSTEAD },
+	{ "refused", FRAME_REFUSED },
+	{ }
+};
+
 #define MAYBE	__attribute__((unused))
 #define APPLY(name) static void do_##name(struct deviation *dev, \
 			const struct rule *rule MAYBE, uint32_t value MAYBE)
@@ -154,6 +161,11 @@ APPLY(leave)		{ dev->ask_leave = true; }
 APPLY(hold)		{ dev->hold = true; }
 APPLY(gather)		{ dev->gather = value; }
 APPLY(burst)		{ dev->burst = true; }
+
+APPLY(frame)
+{
+	dev->frames[dev->nframes++] = &rule->frame;
+}
 
 APPLY(reverse)
 {
@@ -204,6 +216,7 @@ static const struct action actions[] = {
 	{ "hold", NULL, do_hold },
 	{ "gather", NULL, do_gather },
 	{ "burst", NULL, do_burst },
+	{ "frame", frame_words, do_frame },
 };
 
 static void bad(const char *what, const char *word)
@@ -283,6 +296,25 @@ static const struct action *parse_action(const char *word)
 	return NULL;
 }
 
+static void parse_frame(struct rule *rule)
+{
+	struct frame *frame = &rule->frame;
+	char *word;
+
+	frame->how = rule->word;
+	while ((word = next_word())) {
+		if (frame->len == MAX_FRAME)
+			bad("too many words", word);
+		if (!strcmp(word, "xid"))
+			frame->kinds[frame->len] = WORD_XID;
+		else if (!strcmp(word, "other"))
+			frame->kinds[frame->len] = WORD_OTHER;
+		else
+			frame->numbers[frame->len] = number(word);
+		frame->len++;
+	}
+}
+
 /* on PROC WHEN ACTION [WORD] [NUMBER…] */
 static void parse_on(void)
 {
@@ -296,6 +328,8 @@ static void parse_on(void)
 	rule->action = parse_action(need_word("action"));
 	if (rule->action->words)
 		rule->word = parse_words(rule->action->words, need_word("which"));
+	if (rule->action->apply == do_frame)
+		parse_frame(rule);
 	while ((word = next_word())) {
 		if (rule->nvalues == MAX_VALUES)
 			bad("too many numbers", word);
@@ -338,7 +372,7 @@ static const struct terms honest = {
 void rules_read(const char *file)
 {
 	FILE *in = fopen(file, "r");
-	char line[512], *word;
+	char line[1024], *word;
 
 	if (!in)
 		die("cannot read %s", file);

@@ -63,6 +63,16 @@ bad_files() {
 
 bad_load_none() { :; }
 bad_load_read() { iocheck read -l 64k -b 8k -d $MNT/file; }
+# As many READs as the case has frames instead of their Replies
+bad_load_each_fails() {
+	local i n
+	n=$(grep -c ' frame instead ' "$BAD_RULES/$BAD_CASE.rules")
+	for ((i = 1; i <= n; i++)); do
+		! dd if=$MNT/file of=/run/none bs=8192 count=1 iflag=direct status=none 2>/run/why ||
+			{ echo "READ $i went well"; return 1; }
+		grep -q 'Input/output error' /run/why || { echo "READ $i:"; cat /run/why; return 1; }
+	done
+}
 bad_load_write() {
 	iocheck write -l 64k -b 8k -d -t $MNT/out
 	drop_caches
