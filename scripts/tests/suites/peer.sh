@@ -175,7 +175,7 @@ peer_acks_lost() {
 # The only thread of nfsd hangs in a WRITE, on a file system that is frozen until $1 messages
 # are here on the newest connection, so that each of them keeps its Receive: or cannot come,
 # for want of one, which the device answers with RNR.
-peer_newest() { sed -nE 's/.*side=server .* age=([0-9]+) recvs=([0-9]+) .*/\1 \2/p' /proc/net/rpcrdma/connections | sort -n | sed -n '1s/.* //p'; }
+peer_newest() { sed -nE 's/^id=([0-9]+) side=server .* recvs=([0-9]+) .*/\1 \2/p' /proc/net/rpcrdma/connections | sort -n | sed -n '$s/.* //p'; }
 peer_received() { [ "$(peer_newest)" -ge "$1" ]; }
 peer_frozen() {
 	modprobe -a loop ext4
