@@ -48,7 +48,9 @@ abandon_undisk() {
 # ---- on the client ------------------------------------------------------------
 
 abandon_pending() { grep -qE " $1 .*q:xprt_pending" /sys/kernel/debug/sunrpc/rpc_clnt/*/tasks; }
-abandon_count() { [ "$(connection_sum abandoned)" = "$1" ]; }
+# The stock module does not say so
+abandon_count() { [ "$MODULE" = stock ] || [ "$(connection_sum abandoned)" = "$1" ]; }
+abandon_some() { [ "$MODULE" = stock ] || [ "$(connection_sum abandoned)" != 0 ]; }
 
 # The disk stops, COMMAND runs into it with an RPC of the procedure PROC.
 # Sets JOB. However the check ends, the disk goes on.
@@ -68,7 +70,8 @@ abandon_end() {
 	on_server abandon_resume >/dev/null
 	wait_for 30 abandon_count 0
 	abandon_io
-	echo "abandoned $(connection_sum abandoned), connects $(connects), wanted $1"
+	[ "$MODULE" = stock ] || echo "abandoned $(connection_sum abandoned)"
+	echo "connects $(connects), wanted $1"
 	[ "$(connects)" = "$1" ]
 }
 abandon_io() {
@@ -129,7 +132,7 @@ abandon_force() {
 	abandon_gone
 	echo "LOCAL_INVs $inv0 -> $(mountstats_local_inv)"
 	[ "$(mountstats_local_inv)" -gt "$inv0" ]
-	fails abandon_count 0
+	abandon_some
 	[ "$1" = WRITE ] || c0=$((c0 + 1))
 	abandon_end "$c0"
 }

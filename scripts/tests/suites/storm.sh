@@ -186,8 +186,11 @@ storm_sizes() {
 	storm_cut
 }
 storm_version() {
-	echo $((1 + $1 % 2)) >$STORM_SYSCTL/rdma_max_version
-	on_server "echo $((1 + $2 % 2)) >$STORM_SYSCTL/svc_rdma/max_version"
+	# The stock module has one
+	if [ "$MODULE" != stock ]; then
+		echo $((1 + $1 % 2)) >$STORM_SYSCTL/rdma_max_version
+		on_server "echo $((1 + $2 % 2)) >$STORM_SYSCTL/svc_rdma/max_version"
+	fi
 	storm_cut
 }
 
