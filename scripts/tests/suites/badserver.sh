@@ -108,36 +108,51 @@ bad_load_flood() { iocheck verify -l 2m -b 2m -d $MNT/large; }
 # The same, and the Replies come while nothing runs here but what receives packets: no
 # Receive is posted anew before all of them are here.
 bad_load_burst() {
-	local job ready=burst.$EPOCHREALTIME
+	local job cpu ready=burst.$EPOCHREALTIME
 	bad_load_flood &
 	job=$!
 	on_server "wait_for 20 proxy_has held 30"
 	on_server "{ peer_wait $ready 30; proxy_release; } >/dev/null 2>&1 &"
+	rm -f /run/hog.*
 	trap bad_calm EXIT
 	sysctl -qw kernel.sched_rt_runtime_us=-1
-	# To it softirqs go when there are many
-	chrt -f -p 2 "$(bad_softirqs)"
+	bad_softirqs -f -p 2
+	for ((cpu = 1; cpu < $(nproc); cpu++)); do bad_hog_beside $cpu & done
+	for ((cpu = 1; cpu < $(nproc); cpu++)); do wait_for 10 test -e /run/hog.$cpu; done
 	(
+		taskset -pc 0 $BASHPID
 		chrt -f -p 1 $BASHPID
 		bad_hog 38 "$ready"
 	)
+	touch /run/hog.end
 	wait_job $job
 }
-bad_softirqs() { ps -eo pid=,comm= | awk '$2 == "ksoftirqd/0" { print $1 }'; }
-bad_calm() {
-	sysctl -qw kernel.sched_rt_runtime_us=950000
-	chrt -o -p 0 "$(bad_softirqs)"
+# To it softirqs go when there are many
+bad_softirqs() {
+	local pid
+	for pid in $(ps -eo pid=,comm= | awk '$2 ~ /^ksoftirqd/ { print $1 }'); do chrt "$@" "$pid"; done
 }
-# Says that it is there, and is until so many packets have come. (On two processors others
-# would run on the other one.)
+bad_calm() {
+	touch /run/hog.end
+	sysctl -qw kernel.sched_rt_runtime_us=950000
+	bad_softirqs -o -p 0
+}
+# Says that it is there, and is until so many packets have come
 bad_hog() {
 	local n before packets=/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts t0=$SECONDS
-	[ "$(nproc)" = 1 ] || { echo "there is more than one processor"; return 1; }
 	read -r before <$packets
 	peer_signal "$2"
 	while read -r n <$packets && [ $n -lt $((before + $1)) ]; do
 		[ $((SECONDS - t0)) -lt 15 ] || { echo "$((n - before)) packets have come"; return 1; }
 	done
+}
+# The same on another processor
+bad_hog_beside() {
+	local t0=$SECONDS
+	taskset -pc "$1" $BASHPID
+	: >"/run/hog.$1"
+	chrt -f -p 1 $BASHPID
+	until [ -e /run/hog.end ] || [ $((SECONDS - t0)) -ge 30 ]; do :; done
 }
 # SETACL is a Long Call
 bad_load_acl() {
