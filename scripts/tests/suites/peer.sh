@@ -173,11 +173,14 @@ peer_acks_lost() {
 }
 
 # The only thread of nfsd hangs in a WRITE, on a file system that is frozen until $1 messages
-# are here on the newest connection, so that each of them keeps its Receive: or cannot come,
-# for want of one, which the device answers with RNR.
-peer_newest() { sed -nE 's/^id=([0-9]+) side=server .* recvs=([0-9]+) .*/\1 \2/p' /proc/net/rpcrdma/connections | sort -n | sed -n '$s/.* //p'; }
-peer_received() { [ "$(peer_newest)" -ge "$1" ]; }
+# are here on the connection that is made next, so that each of them keeps its Receive: or
+# cannot come, for want of one, which the device answers with RNR.
+peer_newest() { sed -nE 's/^id=([0-9]+) side=server .* recvs=([0-9]+) .*/\1 \2/p' /proc/net/rpcrdma/connections | sort -n | tail -n 1; }
+# peer_received ID: messages on the newest connection, if that came after this one
+peer_received() { peer_newest | awk -v id="$1" '{ n = $1 > id ? $2 : 0 } END { print n + 0 }'; }
+peer_received_all() { [ "$(peer_received "$1")" -ge "$2" ]; }
 peer_frozen() {
+	local before
 	modprobe -a loop ext4
 	truncate -s 32M /run/frozen.img
 	losetup /dev/loop2 /run/frozen.img
@@ -191,10 +194,11 @@ peer_frozen() {
 	device_count send_rnr_err >/run/peer_rnr
 	rm -f /run/peer_thawed
 	fsfreeze --freeze /frozen
+	before=$(peer_newest)
 	(
 		set +e
-		wait_for 30 peer_received "$1"
-		peer_newest >/run/peer_received
+		wait_for 30 peer_received_all "${before%% *}" "$1"
+		peer_received "${before%% *}" >/run/peer_received
 		device_count send_rnr_err >>/run/peer_rnr
 		fsfreeze --unfreeze /frozen
 		touch /run/peer_thawed
