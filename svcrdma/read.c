@@ -175,14 +175,6 @@ static void mrs_suffice(struct svc_rdma_conn *conn)
 	spin_unlock(&conn->lock);
 }
 
-static noinline void refuse_reads(struct svc_rdma_call *call, const char *why)
-{
-	struct rpcrdma_recv *recv = call->recv;
-
-	call->recv = NULL;
-	svc_rdma_refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK, why);
-}
-
 static noinline void reads_not_started(struct svc_rdma_conn *conn,
 				       struct svc_rdma_call *call, int rc)
 {
@@ -204,9 +196,9 @@ static noinline void reads_not_started(struct svc_rdma_conn *conn,
 		mrs_suffice(conn);
 	}
 	if (rc == -ENOSPC)
-		refuse_reads(call, "more RDMA Reads than the Send Queue has room for");
+		svc_rdma_refuse_call(call, "more RDMA Reads than the Send Queue has room for");
 	else if (rc == -EAGAIN)
-		refuse_reads(call, "more RDMA Reads than there are MRs for");
+		svc_rdma_refuse_call(call, "more RDMA Reads than there are MRs for");
 	else if (rc != -ENOTCONN)
 		rpcrdma_ep_fail_reason(conn->ep, rc,
 				       "RDMA Reads could not be started");
@@ -233,7 +225,7 @@ int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	/* A client that lets us read nothing would never see it begin */
 	if (unlikely(!svc_rdma_has_pages(rqstp, pages) ||
 		     !conn->ep->initiator_depth)) {
-		refuse_reads(call, conn->ep->initiator_depth ?
+		svc_rdma_refuse_call(call, conn->ep->initiator_depth ?
 			     "more to read than a call may have" :
 			     "to be read, and the connection is without RDMA Reads");
 		svc_rdma_call_put(call);

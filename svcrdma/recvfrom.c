@@ -144,20 +144,23 @@ static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	return rqstp->rq_arg.len;
 }
 
+/* It is none that can be given to the RPC service */
+static noinline int refuse_call(struct svc_rdma_call *call, const char *why)
+{
+	svc_rdma_refuse_call(call, why);
+	svc_rdma_call_put(call);
+	return 0;
+}
+
 static noinline int make_gss_context(struct svc_rqst *rqstp,
 				     struct svc_rdma_call *call)
 {
-	struct rpcrdma_recv *recv = call->recv;
-	int rc = svc_rdma_arg_in_pages(rqstp, &recv->hdr);
+	int rc = svc_rdma_arg_in_pages(rqstp, &call->recv->hdr);
 
 	if (!rc)
 		return deliver(rqstp, call);
-	call->recv = NULL;
-	svc_rdma_refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK,
-			rc == -ENOMEM ? "no memory for its pages" :
-					"longer than a call may be");
-	svc_rdma_call_put(call);
-	return 0;
+	return refuse_call(call, rc == -ENOMEM ? "no memory for its pages" :
+						 "longer than a call may be");
 }
 
 /* All of it is where it was received */
@@ -185,18 +188,6 @@ static noinline int resume(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	       svc_rdma_resume_reads(rqstp, call) : deliver_inline(rqstp, call);
 }
 
-/* Its Reads are complete, and it is none that can be given to the RPC service */
-static noinline int refuse_read(struct svc_rdma_call *call, const char *why)
-{
-	struct svc_rdma_conn *conn = call->conn;
-	struct rpcrdma_recv *recv = call->recv;
-
-	call->recv = NULL;
-	svc_rdma_call_put(call);
-	svc_rdma_refuse(conn, recv, RPCRDMA_DO_ERR_CHUNK, why);
-	return 0;
-}
-
 static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
@@ -212,11 +203,11 @@ static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *c
 		return 0;
 	}
 	if (svc_rdma_arg_from_reads(rqstp, call))
-		return refuse_read(call, "no memory for it in one piece");
+		return refuse_call(call, "no memory for it in one piece");
 	if (unlikely(hdr->pz_bytes &&
 		     !rpcrdma_is_call_of(rqstp->rq_arg.head[0].iov_base, hdr))) {
 		conn->ep->count.bad_headers++;
-		return refuse_read(call, "no RPC Call with its XID in it");
+		return refuse_call(call, "no RPC Call with its XID in it");
 	}
 	return deliver(rqstp, call);
 }

@@ -343,6 +343,21 @@ void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 }
 
 /**
+ * svc_rdma_refuse_call - answer a Call with ERR_CHUNK, and say so
+ * @call: Call; stays the caller's, but its Receive does not
+ * @why: for the log
+ *
+ * Context: process, within svc_rdma_enter(); sleeps for memory.
+ */
+void svc_rdma_refuse_call(struct svc_rdma_call *call, const char *why)
+{
+	struct rpcrdma_recv *recv = call->recv;
+
+	call->recv = NULL;
+	svc_rdma_refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK, why);
+}
+
+/**
  * svc_rdma_sends_alloc - the first contexts
  * @conn: connection whose QP exists
  *

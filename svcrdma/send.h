@@ -97,6 +97,7 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 			enum rpcrdma_answer answer);
 void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 		     enum rpcrdma_answer answer, const char *why);
+void svc_rdma_refuse_call(struct svc_rdma_call *call, const char *why);
 int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_sends_free(struct svc_rdma_conn *conn);
 
