@@ -268,21 +268,6 @@ const char *rpcrdma_fault_name(enum rpcrdma_fault fault);
 enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr);
 
 /**
- * rpcrdma_hdr_has_message - does the header bring octets of an RPC message?
- * @hdr: accepted header
- *
- * A Reply by RDMA_NOMSG does not: it stands in the Reply chunk. A Responder
- * answers a header without a message with ERR_CHUNK (RFC 8166, section 4.5.2).
- *
- * Context: Any context.
- * Return: whether there is something to assemble.
- */
-static inline bool rpcrdma_hdr_has_message(const struct rpcrdma_hdr *hdr)
-{
-	return hdr->msg_len != 0;
-}
-
-/**
  * rpcrdma_hdr_has_chunks - is there anything in its chunk lists?
  * @hdr: accepted header
  *

@@ -272,7 +272,7 @@ static void check_accepted(const struct rpcrdma_hdr *hdr,
 	PROPERTY(hdr->read_chunks <= hdr->read_segs);
 	PROPERTY(hdr->write_chunks <= lim->max_write_chunks);
 	PROPERTY(hdr->write_segs + hdr->reply_segs <= lim->max_write_segs);
-	PROPERTY(rpcrdma_hdr_has_message(hdr) || hdr->reply);
+	PROPERTY(hdr->msg_len || hdr->reply);
 	check_tiling(hdr);
 	check_rewrite(hdr);
 	check_handle(hdr);
