@@ -65,6 +65,14 @@ void die(const char *fmt, ...)
 	exit(1);
 }
 
+/* All but the last one, which ends when the client unmounts, and those killed before it */
+static unsigned int connections_lost(void)
+{
+	if (!report.connections)
+		return 0;
+	return report.connections - 1 - (report.kills - report.last_killed);
+}
+
 static void write_report(void)
 {
 	FILE *out = fopen(report_file, "w");
@@ -75,7 +83,7 @@ static void write_report(void)
 		fprintf(out, "%s=%u ", proc_name(i), report.by_proc[i]);
 	fprintf(out, "calls=%u connections=%u deviations=%u kills=%u lost=%u sends_inv=%u repeated=%u bad_calls=%u bad_chunks=%u read_chunks=%u write_chunks=%u reply_chunks=%u exceeded=%u most=%u refused=%u trespassed=%u late=%u reverse_answers=%u reverse_grant=%u reverse_options=%u reverse_errors=%u reverse_invals=%u reverse_wrong=%u\n",
 		report.calls, report.connections, report.deviations,
-		report.kills, report.lost, report.sends_inv, report.repeated,
+		report.kills, connections_lost(), report.sends_inv, report.repeated,
 		report.bad_calls, report.bad_chunks, report.read_chunks,
 		report.write_chunks, report.reply_chunks, report.exceeded, report.most, report.refused,
 		report.trespassed, report.late, report.reverse_answers, report.reverse_grant,
@@ -261,8 +269,6 @@ static void take_signal(void)
 	}
 	write_report();
 	memset(&report, 0, sizeof(report));
-	for (struct conn *conn = conns; conn; conn = conn->next)
-		conn->of_another_case = true;
 	rules_read(rules_file);
 	say("rules read");
 }

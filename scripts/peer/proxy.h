@@ -233,7 +233,6 @@ struct conn {
 	struct conn *next;
 	struct vb_conn *vb;
 	unsigned int number;
-	bool of_another_case;		/* it was there before these rules */
 	struct terms terms;
 	struct rpcrdma_properties prop;
 	uint32_t client_recv;		/* octets that the client's Receives have */
@@ -289,8 +288,7 @@ struct report {
 	unsigned int connections;
 	unsigned int deviations;
 	unsigned int kills;
-	unsigned int lost;		/* connections not killed that were down before the next */
-	bool newest_down;		/* the last connection, and was not killed */
+	bool last_killed;		/* the last connection was */
 	unsigned int sends_inv;
 	unsigned int repeated;		/* Calls with an XID seen before */
 	unsigned int bad_calls;		/* headers that deserve no accept */

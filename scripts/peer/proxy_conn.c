@@ -62,8 +62,7 @@ struct conn *conn_accept(struct vb_listener *listener, unsigned int number)
 		conn_free(conn);
 		return NULL;
 	}
-	report.lost += report.newest_down;
-	report.newest_down = false;
+	report.last_killed = false;
 	rules_terms(number, &conn->terms);
 	negotiate(conn, priv);
 	attr.recvs = RECVS;
@@ -93,23 +92,17 @@ void conn_kill(struct conn *conn, const char *why)
 		return;
 	say("connection %u: killed %s", conn->number, why);
 	report.kills++;
+	if (conn->number == report.connections)
+		report.last_killed = true;
 	vb_kill(conn->vb);
 	conn->dead = true;
 }
 
 static void conn_down(struct conn *conn, const char *why)
 {
-	if (conn->dead)
-		return;
-	say("connection %u: down: %s", conn->number, why);
+	if (!conn->dead)
+		say("connection %u: down: %s", conn->number, why);
 	conn->dead = true;
-	if (conn->of_another_case)
-		return;
-	/* The last one ends when the client unmounts */
-	if (conn->number == report.connections)
-		report.newest_down = true;
-	else
-		report.lost++;
 }
 
 /* A message is here that poll(2) does not know of */

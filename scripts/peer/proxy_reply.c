@@ -505,9 +505,9 @@ static bool is_right_answer(const struct own *own, const struct rpcrdma_hdr *hdr
 	case REVERSE_CHUNKS:
 	case REVERSE_LARGE:
 	case REVERSE_FRAME:
-		/* XID, version, credits, procedure, code, and no octet more */
+		/* And no octet more */
 		return hdr->vers == RPCRDMA_V1 && hdr->errcode == RPCRDMA_ERR_CHUNK &&
-		       hdr->credits && hdr->len == 5 * RPCRDMA_WORD;
+		       hdr->credits && hdr->len == RPCRDMA_ERR_CHUNK_LEN;
 	case REVERSE_UNKNOWN:
 		return hdr->errcode == RPCRDMA_ERR_INVAL_OPTION;
 	default:

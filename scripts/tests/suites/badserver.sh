@@ -514,8 +514,7 @@ bad_key() { [[ ! " $2" =~ [[:space:]]$1=([0-9]+) ]] || echo "${BASH_REMATCH[1]}"
 # it was granted, its device was closed, and whatever it sent in the reverse direction was
 # what the Call of that XID gets.
 bad_expect_peer() {
-	local report kind key op n
-	report=$1
+	local report=$1 kind key op n
 	bad_compare "bad_calls" "$(bad_key bad_calls "$report")" = 0
 	bad_compare "exceeded" "$(bad_key exceeded "$report")" = 0
 	bad_compare "bad_chunks" "$(bad_key bad_chunks "$report")" = 0
