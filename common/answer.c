@@ -16,17 +16,34 @@ static bool is_callback(const struct rpcrdma_hdr *hdr)
 	       (!hdr->fault && hdr->pz_bytes);
 }
 
+/* Where in the message the first of its data items is; there is one */
+static noinline u32 first_item(const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_read_iter it;
+
+	rpcrdma_read_iter_init(&it, hdr);
+	while (rpcrdma_read_iter_next(&it) && !it.position)
+		;
+	return it.position;
+}
+
+/* Octets of the message before its first data item, which is all without one */
+static u64 octets_before_items(const struct rpcrdma_hdr *hdr)
+{
+	if (!hdr->item)
+		return hdr->msg_len;
+	return hdr->read_chunks == 1 ? hdr->item : first_item(hdr);
+}
+
 /*
  * Is what is known of the message before anything is read such that it can be a Call? A
  * data item is nowhere in what each Call has: sunrpc takes that from the octets before it.
  */
 static bool has_call(const struct rpcrdma_hdr *hdr)
 {
-	if (hdr->pz_bytes)
-		return hdr->pz_bytes >= RPC_CALL_MIN_LEN;
-	return hdr_direction(hdr) == RPCRDMA_DIR_CALL &&
-	       hdr->body_len >= RPC_CALL_MIN_LEN &&
-	       (!hdr->read_chunks || hdr->item >= RPC_CALL_MIN_LEN);
+	if (!hdr->pz_bytes && hdr_direction(hdr) != RPCRDMA_DIR_CALL)
+		return false;
+	return octets_before_items(hdr) >= RPC_CALL_MIN_LEN;
 }
 
 /* Its XID says nothing: there is none, or it is that of RDMA_DONE, which is ignored */
@@ -171,22 +188,26 @@ bool rpcrdma_is_call_of(const void *msg, const struct rpcrdma_hdr *hdr)
  * rpcrdma_hdr_grant - the credits that a message grants
  * @hdr: header as rpcrdma_decode() left it
  * @most: those that there are Receives for, at least one
+ * @granted: those that were granted before, one to @most; one on a new connection
  * @matched: it has the XID of a Call that was sent, and is its answer
  *
  * None would be a deadlock; more than there are Receives for could not be
  * answered (RFC 8166, section 3.3.1). A message at fault is discarded, and grants
  * nothing. Nor does one of unknown direction (RFC 8167, section 4.1): an error, or
- * a message that is in a chunk, unless it is @matched.
+ * a message that is in a chunk, unless it is @matched. An error never grants more: it
+ * takes a Reply to have more than one (version two, section 5).
  *
  * Context: Any context.
  * Return: 1 to @most; 0 when the message says nothing that can be believed.
  */
-u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, bool matched)
+u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted, bool matched)
 {
 	if (hdr->fault)
 		return 0;
 	if (!matched && hdr_direction(hdr) != RPCRDMA_DIR_REPLY)
 		return 0;
+	if (hdr->proc == RPCRDMA_ERROR)
+		most = granted;
 	return clamp_t(u32, hdr->credits, 1, most);
 }
 

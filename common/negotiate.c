@@ -102,21 +102,19 @@ static bool v1_in_range(const struct rpcrdma_hdr *hdr)
 static void heard_error(struct rpcrdma_nego *nego,
 			const struct rpcrdma_hdr *hdr, u64 now)
 {
-	switch (hdr->errcode) {
-	case RPCRDMA_ERR_VERS:
-		if (!v1_in_range(hdr))
-			return;
+	bool range = hdr->errcode == RPCRDMA_ERR_VERS;
+
+	if (range && !v1_in_range(hdr))
+		return;
+	/* Other errors have the version of what they refuse, if the server speaks that */
+	if (range || hdr->vers == RPCRDMA_V1) {
 		/* At once: the connection may be lost now (section 5.2) */
 		remember_v1(nego, now);
 		settle(nego, RPCRDMA_V1);
 		return;
-	case RPCRDMA_ERR_INVAL_OPTION:
-		nego->option = false;
-		break;
-	default:
-		break;
 	}
-	/* No other error comes under a version that the server does not speak */
+	if (hdr->errcode == RPCRDMA_ERR_INVAL_OPTION)
+		nego->option = false;
 	nego->state = RPCRDMA_NEGO_HEARD;
 }
 
@@ -167,7 +165,7 @@ bool rpcrdma_nego_resend(const struct rpcrdma_nego *nego,
 	case RPCRDMA_ERR_INVAL_OPTION:
 		return sent->option && !nego->option;
 	default:
-		return false;
+		return hdr->vers == RPCRDMA_V1 && nego->vers < sent->vers;
 	}
 }
 

@@ -305,7 +305,7 @@ void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep)
  * rpcrdma_recvq_destroy - free the Receive buffers
  * @ep: endpoint that nobody refers to any more
  *
- * Context: any.
+ * Context: process, may sleep.
  */
 void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep)
 {

@@ -235,7 +235,7 @@ static void answers_grant(struct kunit *test)
 			.credits = cases[i].credits,
 		};
 
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, true),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, 64, true),
 				    cases[i].want, "case %u", i);
 	}
 }
@@ -247,12 +247,13 @@ static void answers_grant_direction(struct kunit *test)
 		u32 len;
 		u32 frame[16];
 		u32 unmatched;
+		u32 most;	/* when one was granted before */
 	} cases[] = {
-		{ 36, { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 }, 32 },
-		{ 36, { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 0 }, 0 },
-		{ 20, { XID, 1, 32, RPCRDMA_ERROR, RPCRDMA_ERR_CHUNK }, 0 },
-		{ 28, { XID, 1, 32, RPCRDMA_ERROR, RPCRDMA_ERR_VERS, 1, 1 }, 0 },
-		{ 48, { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 7, 64, 0, 0 }, 0 },
+		{ 36, { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 }, 32, 32 },
+		{ 36, { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 0 }, 0, 32 },
+		{ 20, { XID, 1, 32, RPCRDMA_ERROR, RPCRDMA_ERR_CHUNK }, 0, 1 },
+		{ 28, { XID, 1, 32, RPCRDMA_ERROR, RPCRDMA_ERR_VERS, 1, 1 }, 0, 1 },
+		{ 48, { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 7, 64, 0, 0 }, 0, 32 },
 	};
 	struct rpcrdma_hdr hdr;
 	u32 i;
@@ -264,10 +265,14 @@ static void answers_grant_direction(struct kunit *test)
 				rpcrdma_decode(&hdr, buf, cases[i].len,
 					       &frame_limits), RPCRDMA_ACCEPT);
 
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, false),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, 64, false),
 				    cases[i].unmatched, "case %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, true),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, 64, true),
 				    32, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, 1, false),
+				    min(cases[i].unmatched, cases[i].most), "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, 1, true),
+				    cases[i].most, "case %u", i);
 	}
 }
 

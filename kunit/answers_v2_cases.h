@@ -107,6 +107,10 @@ static const struct answer_case answer_v2_cases[] = {
 	  { XID, 2, 32, RPCRDMA_MSG, 1, 36, 0xa1, 4, 0, 0x1000, 0, 0, 0, XID, 0,
 	    2, 0, 0, 0, 0, 0, 0, 0 },
 	  false, BOTH(NONE, BAD_HEADER, BAD_HEADER) },
+	{ "Read position of 36, before one of 40", 116,
+	  { XID, 2, 32, RPCRDMA_MSG, 1, 36, 0xa1, 4, 0, 0x1000, 1, 40, 0xa1, 4,
+	    0, 0x1000, 0, 0, 0, XID, 0, 2 },
+	  false, BOTH(NONE, BAD_HEADER, BAD_HEADER) },
 	{ "Read position past the message", 60,
 	  { XID, 2, 32, RPCRDMA_MSG, 1, 12, 0xa1, 4, 0, 0x1000, 0, 0, 0, XID, 0
 	    },

@@ -168,6 +168,14 @@ static const struct nego_case nego_cases[] = {
 		{ BAD_HEADER, 2, 2, 0, 0, RPCRDMA_NEGO_HEARD, 2, true },
 		{ LOST, 3, 0, 0, 0, RPCRDMA_NEGO_SETTLED, 1 },
 		{ BEGIN, 4, 2, 0, 0, RPCRDMA_NEGO_FIRST, 2, true } } },
+	{ "ERR_CHUNK of version one for the first message", {
+		{ BEGIN, 0, 2, 0, 0, RPCRDMA_NEGO_FIRST, 2, true },
+		{ SENT, 1, 0, 0, 0, RPCRDMA_NEGO_WAITING, 2, true },
+		{ BAD_HEADER, 2, 1, 0, 0, RPCRDMA_NEGO_SETTLED, 1, false, true },
+		{ SENT, 2, 0, 0, 0, RPCRDMA_NEGO_SETTLED, 1 },
+		{ BAD_HEADER, 2, 1, 0, 0, RPCRDMA_NEGO_SETTLED, 1 },
+		{ LOST, 3, 0, 0, 0, RPCRDMA_NEGO_SETTLED, 1 },
+		{ BEGIN, 4, 2, 0, 0, RPCRDMA_NEGO_SETTLED, 1 } } },
 	{ "a Reply of version one to a Call of version two", {
 		{ BEGIN, 0, 2, 0, 0, RPCRDMA_NEGO_FIRST, 2, true },
 		{ SENT, 1, 0, 0, 0, RPCRDMA_NEGO_WAITING, 2, true },

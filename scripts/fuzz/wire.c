@@ -323,10 +323,16 @@ static void check_version(const struct rpcrdma_hdr *hdr,
 	}
 }
 
-/* One to @most, what was granted where that is between; nothing from who cannot be believed */
+/*
+ * One to @most, what was granted where that is between; nothing from who cannot be believed,
+ * and no more than before by an error
+ */
 static void check_grant(const struct rpcrdma_hdr *hdr, u32 most, bool matched)
 {
-	u32 grant = rpcrdma_hdr_grant(hdr, most, matched);
+	u32 grant = rpcrdma_hdr_grant(hdr, most, most, matched);
+
+	PROPERTY(rpcrdma_hdr_grant(hdr, most, 1, matched) ==
+		 (hdr->proc == RPCRDMA_ERROR ? min(grant, 1U) : grant));
 
 	PROPERTY(!grant == (hdr->fault != RPCRDMA_FAULT_NONE ||
 			    (!matched && rpcrdma_hdr_direction(hdr) != RPCRDMA_DIR_REPLY)));
