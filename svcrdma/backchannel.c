@@ -15,6 +15,7 @@
 #include <linux/sunrpc/sched.h>
 #include <linux/sunrpc/xprt.h>
 
+#include "rpcrdma/rpc.h"
 #include "send.h"
 
 static const struct rpc_timeout bc_timeout = {
@@ -46,23 +47,23 @@ static int bc_copy_in(struct rpc_rqst *rqst, const struct rpcrdma_hdr *hdr)
  * The first message that answers a Call ends it, under the lock under which it was
  * found: one that comes again is not to write into what is being decoded.
  *
- * @hdr: of a Reply, or of an error
+ * @hdr: of its Reply, or NULL after an error
  */
-static bool bc_complete(struct rpc_xprt *xprt, const struct rpcrdma_hdr *hdr,
-			bool reply)
+static bool bc_complete(struct rpc_xprt *xprt, u32 xid, const struct rpcrdma_hdr *hdr)
 {
 	struct rpc_rqst *rqst;
 	int status = -EIO;
 
 	spin_lock(&xprt->queue_lock);
-	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(hdr->xid)); /* byteswap: xid */
+	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid)); /* byteswap: xid */
 	if (!rqst)
 		goto out_unlock;
-	if (reply)
+	if (hdr)
 		status = bc_copy_in(rqst, hdr);
 	if (status < 0)
-		rqst->rq_task->tk_status = status;
-	xprt_complete_rqst(rqst->rq_task, max(status, 0));
+		rpcrdma_rpc_fail(rqst, status);
+	else
+		xprt_complete_rqst(rqst->rq_task, status);
 out_unlock:
 	spin_unlock(&xprt->queue_lock);
 	return rqst;
@@ -89,26 +90,26 @@ void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 
 	if (!xprt)
 		return;
-	credits = rpcrdma_hdr_grant(&recv->hdr, xprt->max_reqs, false);
+	credits = rpcrdma_hdr_grant(&recv->hdr, xprt->max_reqs, xprt->max_reqs, false);
 	if (credits)
 		bc_take_credits(xprt, credits);
-	bc_complete(xprt, &recv->hdr, true);
+	bc_complete(xprt, recv->hdr.xid, &recv->hdr);
 }
 
 /**
  * svc_rdma_bc_error - the client refused a reverse-direction Call, or its
  *	Reply cannot be read
  * @conn: connection
- * @recv: message with the Call's XID; stays the caller's
+ * @xid: the Call's
  *
  * Context: process.
  * Return: whether there was a Call with that XID.
  */
-bool svc_rdma_bc_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
+bool svc_rdma_bc_error(struct svc_rdma_conn *conn, u32 xid)
 {
 	struct rpc_xprt *xprt = bc_xprt_of(conn);
 
-	return xprt && bc_complete(xprt, &recv->hdr, false);
+	return xprt && bc_complete(xprt, xid, NULL);
 }
 
 static int bc_buf_alloc(struct rpc_task *task)

@@ -254,18 +254,24 @@ static noinline void process_other(struct svc_rdma_conn *conn,
 				   enum rpcrdma_answer answer)
 {
 	struct rpcrdma_hdr *hdr = &recv->hdr;
+	u32 xid = hdr->xid;
 
 	/* The Reply to a callback that nothing else would end */
-	if (answer != RPCRDMA_DO_REPLY && rpcrdma_hdr_may_be_reply(hdr) &&
-	    svc_rdma_bc_error(conn, recv))
+	if (answer != RPCRDMA_DO_REPLY && answer != RPCRDMA_DO_INVAL_OPTION &&
+	    rpcrdma_hdr_may_be_reply(hdr) && svc_rdma_bc_error(conn, xid))
 		answer = RPCRDMA_DO_DROP;
 	switch (answer) {
 	case RPCRDMA_DO_ERR_VERS:
 	case RPCRDMA_DO_ERR_CHUNK:
 	case RPCRDMA_DO_BAD_HEADER:
+		conn->ep->count.bad_headers++;
+		svc_rdma_refuse(conn, recv, answer, why_refused(hdr));
+		return;
 	case RPCRDMA_DO_INVAL_OPTION:
 		conn->ep->count.bad_headers++;
 		svc_rdma_refuse(conn, recv, answer, why_refused(hdr));
+		/* Answered in any case: it may have been the Reply to a callback */
+		svc_rdma_bc_error(conn, xid);
 		return;
 	case RPCRDMA_DO_REPLY:
 		svc_rdma_bc_reply(conn, recv);
@@ -275,7 +281,7 @@ static noinline void process_other(struct svc_rdma_conn *conn,
 		break;
 	default:
 		rpcrdma_ep_fail_reason(conn->ep, -EPROTO,
-				       rpcrdma_fault_name(hdr->fault));
+				       "a message that has no answer");
 		break;
 	}
 	if (hdr->fault)

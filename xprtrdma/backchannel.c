@@ -245,10 +245,12 @@ void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
 	struct rpcrdma_req *req;
 	struct rpcrdma_enc enc;
 
-	rpcrdma_ep_warn(ep, "callback refused: %s", hdr->fault ?
-			rpcrdma_fault_name(hdr->fault) :
-			rpcrdma_hdr_has_chunks(hdr) ? "it has chunks" :
-			"larger than a page");
+	/* A fault has a line already, which does not say that this was a callback */
+	if (!hdr->fault)
+		rpcrdma_ep_warn(ep, "callback refused, XID 0x%08x: %s", hdr->xid,
+				rpcrdma_hdr_has_chunks(hdr) ? "it has chunks" :
+				hdr->body_len > PAGE_SIZE ? "larger than a page" :
+				"no RPC Call in it");
 	req = rpcrdma_bc_req_need(rx, ep);
 	if (!req)
 		return;

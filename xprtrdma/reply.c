@@ -10,14 +10,11 @@
  * The copy comes after MRs are unmapped, since it may go to memory that was
  * offered to the peer.
  */
-#include <linux/delay.h>
 #include <linux/sunrpc/bc_xprt.h>
 
 #include "rpcrdma/answer.h"
+#include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
-
-/* An RPC that ends in an error must be asleep: how often to look, in ms */
-#define FAIL_TRIES	1000
 
 static int rpcrdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
 			   u32 len)
@@ -144,42 +141,29 @@ static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 	return rpcrdma_place_chunks(req, hdr);
 }
 
-/* Asleep, waiting for its Reply; or being released, when nothing matters */
-static bool rpcrdma_takes_status(const struct rpc_task *task)
-{
-	if (test_bit(RPC_TASK_MSG_PIN_WAIT, &task->tk_runstate))
-		return true;
-	return RPC_IS_QUEUED(task) &&
-	       READ_ONCE(task->tk_waitqueue) == &task->tk_xprt->pending;
-}
-
-/*
- * An RPC that sleeps takes its status from tk_status. One that does not sleep
- * yet would see that no Reply is here and send the Call again, and again.
- *
- * When the connection goes down it is left alone: its tasks may all wait for that, and
- * that for us. The Call goes on the next one, for the same answer.
- */
-static void rpcrdma_fail_rqst(struct rpcrdma_ep *ep, struct rpc_rqst *rqst,
-			      int err)
+static void rpcrdma_fail_rqst(struct rpc_rqst *rqst, int err)
 {
 	struct rpc_xprt *xprt = rqst->rq_xprt;
-	struct rpc_task *task = rqst->rq_task;
-	int tries = FAIL_TRIES;
 
 	spin_lock(&xprt->queue_lock);
-	while (!rpcrdma_takes_status(task) && tries--) {
-		if (!rpcrdma_ep_live(ep))
-			goto out_unpin;
-		spin_unlock(&xprt->queue_lock);
-		usleep_range(1000, 2000);
-		spin_lock(&xprt->queue_lock);
-	}
-	task->tk_status = err;
-	xprt_complete_rqst(task, 0);
-out_unpin:
+	rpcrdma_rpc_fail(rqst, err);
 	xprt_unpin_rqst(rqst);
 	spin_unlock(&xprt->queue_lock);
+}
+
+/* A header at fault, and an RDMA_ERROR, have a line already: rpcrdma_warn_about() */
+static noinline void rpcrdma_bad_reply(struct rpcrdma_ep *ep,
+				       struct rpcrdma_req *req,
+				       struct rpcrdma_recv *recv)
+{
+	const struct rpcrdma_hdr *hdr = &recv->hdr;
+
+	if (!hdr->fault && hdr->proc != RPCRDMA_ERROR)
+		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: not within what the call offers",
+				hdr->xid);
+	rpcrdma_recv_put(recv);
+	req->rx->stats.bad_reply_count++;
+	rpcrdma_fail_rqst(&req->rqst, -EIO);
 }
 
 /* @req has no MRs left; the RPC layer has it pinned until here */
@@ -198,12 +182,11 @@ static void rpcrdma_complete(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 		return;
 	}
 	len = rpcrdma_place(req, &recv->hdr);
-	rpcrdma_recv_put(recv);
 	if (unlikely(len <= 0)) {
-		req->rx->stats.bad_reply_count++;
-		rpcrdma_fail_rqst(ep, rqst, -EIO);
+		rpcrdma_bad_reply(ep, req, recv);
 		return;
 	}
+	rpcrdma_recv_put(recv);
 	spin_lock(&xprt->queue_lock);
 	xprt_complete_rqst(rqst->rq_task, len);
 	xprt_unpin_rqst(rqst);
@@ -330,7 +313,8 @@ static noinline void rpcrdma_reply_news(struct rpcrdma_ep *ep,
 					bool matched)
 {
 	struct rpcrdma_xprt *rx = ep->owner;
-	u32 credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits, matched);
+	u32 credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits, READ_ONCE(rx->granted),
+					matched);
 
 	if (rpcrdma_version_heard(rx, ep, hdr) && credits)
 		rpcrdma_credits_update(rx, credits);

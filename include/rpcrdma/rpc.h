@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef RPCRDMA_RPC_H
+#define RPCRDMA_RPC_H
+
+#include <linux/sunrpc/clnt.h>
+#include <linux/sunrpc/sched.h>
+#include <linux/sunrpc/xprt.h>
+
+/**
+ * rpcrdma_rpc_fail - a Call has got its answer, and that is an error
+ * @rqst: waits for its Reply, and is pinned or was just looked up
+ * @err: negative errno that its caller gets
+ *
+ * The answer may be here before the task that sent the Call is asleep, or even back from
+ * sending. What is in tk_status then is overwritten, and a Call without octets of a Reply goes
+ * again, for the same answer; what is in tk_rpc_status ends the task at its next step,
+ * wherever it is. One that is being released ends for a reason of its own. (One that has
+ * ended without a Reply and is started again by its owner at that very moment may see the
+ * error: nothing tells that from here.)
+ *
+ * Context: the queue_lock of its rpc_xprt is held; softirqs stay on.
+ */
+static inline void rpcrdma_rpc_fail(struct rpc_rqst *rqst, int err)
+{
+	struct rpc_task *task = rqst->rq_task;
+
+	if (test_bit(RPC_TASK_NEED_RECV, &task->tk_runstate) &&
+	    !test_bit(RPC_TASK_MSG_PIN_WAIT, &task->tk_runstate))
+		cmpxchg(&task->tk_rpc_status, 0, err);
+	xprt_complete_rqst(task, 0);
+}
+
+#endif /* RPCRDMA_RPC_H */
