@@ -66,9 +66,9 @@ static enum rpcrdma_call_mode inline_mode(const struct rpcrdma_call_shape *s)
 {
 	if (!s->pages)
 		return RPCRDMA_CALL_INLINE;
-	if (s->pages <= s->pullup_max || s->page_count > s->page_sges)
-		return RPCRDMA_CALL_PULLUP;
-	return RPCRDMA_CALL_INLINE;
+	return rpcrdma_plan_gathers(s->pages, s->page_count, s->pullup_max,
+				    s->page_sges) ? RPCRDMA_CALL_INLINE :
+						    RPCRDMA_CALL_PULLUP;
 }
 
 static bool read_chunk_fits(const struct rpcrdma_call_shape *s, u64 hdr)
@@ -95,9 +95,10 @@ static bool read_chunk_fits(const struct rpcrdma_call_shape *s, u64 hdr)
  * (RFC 8166, sections 3.5.3 and 4.3.3).
  *
  * A Write list is offered only for a Reply that may not fit inline. Header
- * octets of chunks are counted from @mr_bytes; those of the Reply chunk are an upper
- * bound, as its buffer may have one segment less. A @mr_bytes of 0 counts as
- * "any range fits one MR".
+ * octets of chunks are counted from @mr_bytes. Those of the Reply chunk are an upper
+ * bound, as its buffer may have one segment less; beside a Write list they are of one range
+ * for head and tail, which are short there. A @mr_bytes of 0 counts as "any range fits one
+ * MR".
  *
  * Context: Any context.
  */
@@ -184,16 +185,12 @@ static u32 longest_of_chunk(struct rpcrdma_segment *best,
  * Requester most to invalidate. One shorter than four octets may be a pad
  * segment that its owner keeps registered: never that.
  */
-static u32 longest_handle(const struct rpcrdma_hdr *hdr)
+static noinline u32 longest_of_all(const struct rpcrdma_hdr *hdr)
 {
 	struct rpcrdma_segment best = { .length = RPCRDMA_WORD - 1 };
 	u32 i, at = hdr->writes, read = hdr->reads;
 	struct rpcrdma_segment seg;
 
-	if (hdr_one_segment(hdr, &seg)) {
-		rpcrdma_longer_segment(&best, &seg);
-		return best.handle;
-	}
 	/* Each item begins with the word that says that it is there */
 	for (i = 0; i < hdr->read_segs; i++, read += RPCRDMA_READ_ITEM_LEN) {
 		get_segment(hdr->buf + read + 2 * RPCRDMA_WORD, &seg);
@@ -204,6 +201,15 @@ static u32 longest_handle(const struct rpcrdma_hdr *hdr)
 	if (hdr->reply)
 		longest_of_chunk(&best, hdr, hdr->reply);
 	return best.handle;
+}
+
+static u32 longest_handle(const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_segment seg;
+
+	if (!hdr_one_segment(hdr, &seg))
+		return longest_of_all(hdr);
+	return seg.length < RPCRDMA_WORD ? 0 : seg.handle;
 }
 
 static bool chunk_has_handle(const struct rpcrdma_chunk *chunk, u32 handle)
@@ -219,15 +225,12 @@ static bool chunk_has_handle(const struct rpcrdma_chunk *chunk, u32 handle)
 	return false;
 }
 
-static bool has_handle(const struct rpcrdma_hdr *hdr, u32 handle)
+static noinline bool any_has_handle(const struct rpcrdma_hdr *hdr, u32 handle)
 {
 	struct rpcrdma_write_iter writes;
 	struct rpcrdma_read_iter reads;
-	struct rpcrdma_segment seg;
 	struct rpcrdma_chunk reply;
 
-	if (hdr_one_segment(hdr, &seg))
-		return seg.handle == handle;
 	rpcrdma_read_iter_init(&reads, hdr);
 	while (rpcrdma_read_iter_next(&reads))
 		if (reads.seg.handle == handle)
@@ -238,6 +241,15 @@ static bool has_handle(const struct rpcrdma_hdr *hdr, u32 handle)
 			return true;
 	return rpcrdma_hdr_reply_chunk(hdr, &reply) &&
 	       chunk_has_handle(&reply, handle);
+}
+
+static bool has_handle(const struct rpcrdma_hdr *hdr, u32 handle)
+{
+	struct rpcrdma_segment seg;
+
+	if (!hdr_one_segment(hdr, &seg))
+		return any_has_handle(hdr, handle);
+	return seg.handle == handle;
 }
 
 /**

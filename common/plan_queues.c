@@ -21,17 +21,20 @@ static u32 queue_room(const struct rpcrdma_device_limits *dev)
 	return depth > DRAIN_WRS ? depth - DRAIN_WRS : 0;
 }
 
+/* Fewest of an MR: two hold a page at any alignment, one none */
+#define MR_PAGES	2U
+
 static bool plan_mrs(struct rpcrdma_queue_sizes *sizes,
 		     const struct rpcrdma_queue_want *want,
 		     const struct rpcrdma_device_limits *dev)
 {
-	u32 pages = max(want->payload_pages, 1U);
+	u32 pages = max(want->payload_pages, MR_PAGES);
 
 	if (!want->use_frwr)
 		return true;
-	sizes->mr_pages = min(dev->max_frwr_pages, pages);
-	if (!sizes->mr_pages)
+	if (dev->max_frwr_pages < MR_PAGES)
 		return false;
+	sizes->mr_pages = min(dev->max_frwr_pages, pages);
 	sizes->mrs_per_payload = rpcrdma_div_up(pages, sizes->mr_pages);
 	return true;
 }
@@ -125,13 +128,34 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 /* So many of the largest payloads a Responder moves at a time, whatever the credits */
 #define RW_PAYLOADS	3U
 
-/* WRs that RDMA Reads or Writes of so many payloads take */
-static u32 payload_wrs(const struct rpcrdma_queue_want *want,
-		       const struct rpcrdma_device_limits *dev)
-{
-	u32 sges = min(min(dev->max_send_sge, dev->max_sge_rd), want->send_sge);
+/*
+ * What one RPC may need, whatever the payload: two chunks of sixteen segments each have to
+ * be accepted (RFC 8267, section 6.4.2), and a Send Queue posts no chain that takes more
+ * than three quarters of it.
+ */
+#define RW_LEAST	48U
 
-	return RW_PAYLOADS * rpcrdma_div_up(want->payload_pages, max(sges, 1U));
+/* WRs per credit beyond which a Responder does not go for the sake of large payloads */
+#define RW_MOST		16U
+
+/**
+ * rpcrdma_plan_rw_wrs - Send Queue WRs per credit for RDMA Reads and Writes
+ * @payload_pages: pages of the largest payload, worst alignment
+ * @sges: SGEs that one of them may have
+ * @credits: RPCs outstanding, at least one
+ *
+ * Not each Requester keeps as many large RPCs in flight as it has credits, and a chain that
+ * finds no room waits; but the queue must have room for one, cut into several segments.
+ *
+ * Context: Any context.
+ * Return: how many, for struct rpcrdma_queue_want.
+ */
+u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits)
+{
+	u32 wrs = rpcrdma_div_up(payload_pages, max(sges, 1U));
+
+	return max(min(wrs, RW_MOST),
+		   rpcrdma_div_up(max(RW_PAYLOADS * wrs, RW_LEAST), credits));
 }
 
 /**
@@ -151,14 +175,14 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 			const struct rpcrdma_queue_sizes *tried,
 			const struct rpcrdma_device_limits *dev)
 {
+	u32 sges = min(min(dev->max_send_sge, dev->max_sge_rd), want->send_sge);
 	u32 credits = tried->credits / 2;
 
 	if (credits < FEWEST_CREDITS)
 		return false;
 	want->credits = credits;
 	if (want->rw_wrs)
-		want->rw_wrs = max(want->rw_wrs,
-				   rpcrdma_div_up(payload_wrs(want, dev), credits));
+		want->rw_wrs = rpcrdma_plan_rw_wrs(want->payload_pages, sges, credits);
 	return true;
 }
 

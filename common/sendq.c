@@ -110,7 +110,7 @@ static struct rpcrdma_chain *rpcrdma_pending_take(struct rpcrdma_sendq *sq,
 						  u64 seq)
 {
 	struct rpcrdma_chain **at = &sq->pending, *chain;
-	struct rpcrdma_chain *first = NULL, **end = &first;
+	struct rpcrdma_chain *first = NULL, *last = NULL;
 
 	for (chain = *at; chain && chain->seq <= seq; chain = *at) {
 		if (unlikely(chain->signalled && chain != own)) {
@@ -118,10 +118,14 @@ static struct rpcrdma_chain *rpcrdma_pending_take(struct rpcrdma_sendq *sq,
 			continue;
 		}
 		*at = chain->next;
-		*end = chain;
-		end = &chain->next;
+		if (last)
+			last->next = chain;
+		else
+			first = chain;
+		last = chain;
 	}
-	*end = NULL;
+	if (likely(last))
+		last->next = NULL;
 	if (!chain)
 		sq->pending_end = at;
 	return first;

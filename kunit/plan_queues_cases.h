@@ -132,10 +132,13 @@ static const struct queue_case queue_cases[] = {
 	  0, { 8, 0, 57, 9, 8, 1, 512, 2 } },
 	{ "MRs of one page", { 8, 0, 0, 257, 0, 1, true },
 	  { 32768, 65536, 16, 16, 16, 1, 65536, 16, 16 },
-	  0, { 8, 0, 4137, 9, 8, 1, 1, 257 } },
+	  -EINVAL },
+	{ "MRs of two pages", { 8, 0, 0, 257, 0, 1, true },
+	  { 32768, 65536, 16, 16, 16, 2, 65536, 16, 16 },
+	  0, { 8, 0, 2089, 9, 8, 1, 2, 129 } },
 	{ "no payload counts as a page", { 8, 0, 0, 0, 0, 1, true },
 	  { 32768, 65536, 16, 16, 16, 512, 65536, 16, 16 },
-	  0, { 8, 0, 41, 9, 8, 1, 1, 1 } },
+	  0, { 8, 0, 41, 9, 8, 1, 2, 1 } },
 	{ "few MRs", CLIENT,
 	  { 32768, 65536, 16, 16, 16, 512, 100, 16, 16 },
 	  0, { 100, 4, 505, 137, 136, 16, 257, 1 } },
@@ -143,7 +146,7 @@ static const struct queue_case queue_cases[] = {
 	  { 32768, 65536, 16, 16, 16, 512, 1, 16, 16 },
 	  -EINVAL },
 	{ "MRs that wrap 32 bits", { 1, 0, 0, U32_MAX, 0, 1, true },
-	  { 32768, 65536, 16, 16, 16, 1, U32_MAX, 16, 16 },
+	  { 32768, 65536, 16, 16, 16, 2, U32_MAX, 16, 16 },
 	  -EINVAL },
 	{ "the smallest queue there is", { 1, 0, 0, 1, 0, 1, false },
 	  { 2, 2, 16, 16, 16, 512, 65536, 16, 16 },
@@ -194,12 +197,52 @@ static const struct fewer_case fewer_cases[] = {
 	{ "none below the fewest", CLIENT, 7, 30, 30, false, 128, 0 },
 	{ "none of none", CLIENT, 0, 30, 30, false, 128, 0 },
 	{ "nothing changes where nothing is left", SERVER, 7, 1, 1, false, 64, 9 },
-	{ "many SGEs: the RDMA WRs of each stay", SERVER, 64, 30, 30, true, 32, 9 },
+	{ "many SGEs: the RDMA WRs of each stay", { 64, 2, 16, 257, 9, 32, false },
+	  64, 30, 30, true, 32, 9 },
 	/* Three times 33, of 8 SGEs each */
 	{ "few credits: a payload needs its WRs", SERVER, 8, 30, 30, true, 4, 25 },
 	{ "one SGE for Reads", SERVER, 64, 30, 1, true, 32, 25 },
 	{ "one SGE for Writes", SERVER, 64, 1, 30, true, 32, 25 },
 	{ "no SGE counts as one", SERVER, 64, 0, 0, true, 32, 25 },
+	/* The smallest payload: two chunks of sixteen segments */
+	{ "few credits: two chunks need theirs", { 64, 2, 16, 2, 1, 8, false },
+	  8, 30, 30, true, 4, 12 },
+};
+
+/**
+ * struct rw_case - a payload, and the WRs for what moves it
+ * @name: of the case
+ * @pages: of the payload
+ * @sges: of a WR
+ * @credits: of the connection
+ * @want: expected
+ */
+struct rw_case {
+	const char	*name;
+	u32		pages;
+	u32		sges;
+	u32		credits;
+	u32		want;
+};
+
+static const struct rw_case rw_cases[] = {
+	{ "a payload's own", 257, 32, 64, 9 },
+	{ "SGEs that divide it", 256, 32, 64, 8 },
+	{ "as many as there may be", 256, 16, 64, 16 },
+	{ "no more, many credits", 257, 16, 64, 16 },
+	{ "one SGE", 257, 1, 64, 16 },
+	{ "three payloads for few credits", 257, 8, 4, 25 },
+	{ "three payloads for one", 257, 32, 1, 48 },
+	{ "no SGE counts as one", 257, 0, 32, 25 },
+	/* 15 and 16 WRs a payload: where three of them are more than two chunks take */
+	{ "as many as two chunks take", 256, 16, 1, 48 },
+	{ "one more", 257, 16, 1, 51 },
+	{ "one less: two chunks of sixteen segments", 240, 16, 1, 48 },
+	{ "four credits: two chunks of sixteen segments", 257, 32, 4, 12 },
+	{ "five credits: two chunks, rounded up", 257, 32, 5, 10 },
+	{ "a page", 1, 32, 64, 1 },
+	{ "a page, 47 credits", 1, 32, 47, 2 },
+	{ "a page, 48 credits", 1, 32, 48, 1 },
 };
 
 #endif /* RPCRDMA_KUNIT_PLAN_QUEUES_CASES_H */

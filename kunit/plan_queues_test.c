@@ -87,6 +87,21 @@ static void plan_fewer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, want.bc_credits, c->want.bc_credits);
 }
 
+static void rw_case_desc(const struct rw_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(rw, rw_cases, rw_case_desc);
+
+static void plan_rw_wrs(struct kunit *test)
+{
+	const struct rw_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, c->want,
+			rpcrdma_plan_rw_wrs(c->pages, c->sges, c->credits));
+}
+
 /* On a device that refuses whatever it is asked for */
 static void plan_fewer_ends(struct kunit *test)
 {
@@ -171,6 +186,7 @@ static struct kunit_case plan_queues_test_cases[] = {
 	KUNIT_CASE(plan_queues_fit),
 	KUNIT_CASE(plan_pages_fit),
 	KUNIT_CASE_PARAM(plan_fewer, fewer_gen_params),
+	KUNIT_CASE_PARAM(plan_rw_wrs, rw_gen_params),
 	KUNIT_CASE(plan_fewer_ends),
 	KUNIT_CASE(plan_recv_block),
 	{}

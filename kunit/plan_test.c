@@ -33,20 +33,24 @@ static void expect_plain(struct kunit *test, const struct rpcrdma_call_shape *s,
 			 bool want)
 {
 	const struct rpcrdma_form form = { .option = s->option };
+	u64 around = (u64)s->head + s->tail;
 	struct rpcrdma_call_plan plan;
 	struct rpcrdma_plain plain;
+	bool without, gathered;
 
 	rpcrdma_plan_plain(&plain, &form, s->inline_send, s->inline_recv);
 	rpcrdma_plan_call(&plan, s);
+	without = rpcrdma_plan_is_plain(&plain, s->pages, s->reply_max, around);
+	gathered = rpcrdma_plan_gathers(s->pages, s->page_count, s->pullup_max,
+					s->page_sges) &&
+		   rpcrdma_plan_is_plain(&plain, 0, s->reply_max,
+					 around + s->pages);
 
+	KUNIT_EXPECT_EQ(test, without, want && !s->pages);
+	KUNIT_EXPECT_EQ(test, gathered, want && s->pages);
 	KUNIT_EXPECT_EQ(test, want,
-			rpcrdma_plan_is_plain(&plain, s->pages, s->reply_max,
-					      (u64)s->head + s->tail));
-	if (!want)
-		return;
-	KUNIT_EXPECT_EQ(test, plan.mode, RPCRDMA_CALL_INLINE);
-	KUNIT_EXPECT_FALSE(test, plan.write_list);
-	KUNIT_EXPECT_FALSE(test, plan.reply_chunk);
+			plan.mode == RPCRDMA_CALL_INLINE && !plan.write_list &&
+			!plan.reply_chunk);
 }
 
 /* As it is, and with what just fits, one octet less and one more, both ways */
@@ -58,8 +62,7 @@ static void plan_plain(struct kunit *test)
 	u64 call, reply;
 	u32 i;
 
-	expect_plain(test, &s, !s.pages &&
-		     c->want.mode == RPCRDMA_CALL_INLINE &&
+	expect_plain(test, &s, c->want.mode == RPCRDMA_CALL_INLINE &&
 		     !c->want.write_list && !c->want.reply_chunk);
 	s.pages = 0;
 	for (i = 0; i < 9; i++) {
@@ -72,6 +75,32 @@ static void plan_plain(struct kunit *test)
 		s.reply_max = reply - less;
 		expect_plain(test, &s, i % 3 < 2 && i / 3 < 2);
 	}
+}
+
+/* With page data that the device gathers: what just fits, and what does not */
+static void plan_gathered(struct kunit *test)
+{
+	struct rpcrdma_call_shape s = {
+		.head = 200, .pages = 4096, .tail = 4, .page_count = 2,
+		.reply_max = 500, .inline_send = 28 + 4300, .inline_recv = 28 + 500,
+		.pullup_max = 4095, .page_sges = 2, .mr_bytes = 65536,
+	};
+
+	expect_plain(test, &s, true);
+	s.head++;
+	expect_plain(test, &s, false);
+	s.head--;
+	s.reply_max++;
+	expect_plain(test, &s, false);
+	s.reply_max--;
+	s.page_sges--;
+	expect_plain(test, &s, false);
+	s.page_sges++;
+	s.pullup_max++;
+	expect_plain(test, &s, false);
+	s.pullup_max--;
+	s.option = true;
+	expect_plain(test, &s, false);
 }
 
 /* Thresholds as large as any, and shorter than a header */
@@ -292,6 +321,7 @@ static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_call, call_gen_params),
 	KUNIT_CASE_PARAM(plan_plain, call_gen_params),
 	KUNIT_CASE(plan_plain_extremes),
+	KUNIT_CASE(plan_gathered),
 	KUNIT_CASE(plan_inv_handle),
 	KUNIT_CASE(plan_inv_handle_few),
 	KUNIT_CASE(plan_inv_handle_none),

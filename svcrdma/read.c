@@ -68,6 +68,20 @@ static u32 pages_len(const struct svc_rdma_call *call)
 	       hdr->msg_len;
 }
 
+static u32 pages_of(const struct svc_rdma_call *call)
+{
+	return DIV_ROUND_UP(pages_len(call), PAGE_SIZE);
+}
+
+/* What its Reads count as before there are contexts: no more of them than this are large */
+static u32 share_of(const struct svc_rdma_call *call, u32 pages)
+{
+	u32 segs = call->recv->hdr.read_segs;
+	u32 large = min_t(u32, segs, pages / (SVC_RDMA_RW_SMALL_LEN / PAGE_SIZE));
+
+	return svc_rdma_share(pages, segs + large * (SVC_RDMA_RW_LARGE - 1));
+}
+
 /* The chunk's octets, which go into pages of their own */
 static int read_chunk(struct svc_rdma_call *call)
 {
@@ -105,11 +119,11 @@ static noinline int read_message(struct svc_rdma_call *call)
 }
 
 static bool take_share(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
-		       u32 pages)
+		       u32 share)
 {
-	if (!svc_rdma_budget_try(&conn->reads, pages))
+	if (!svc_rdma_budget_try(&conn->reads, share))
 		return false;
-	call->reads.pages = pages;
+	call->reads.pages = share;
 	return true;
 }
 
@@ -117,7 +131,7 @@ static bool take_share(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
 static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 		       struct svc_rdma_call *call)
 {
-	int rc = svc_rdma_call_own_pages(call, rqstp, call->reads.pages);
+	int rc = svc_rdma_call_own_pages(call, rqstp, pages_of(call));
 
 	if (!rc)
 		rc = likely(call->layout == RPCRDMA_LAYOUT_CHUNK) ?
@@ -134,9 +148,9 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 
 /* What is in flight already has the pages that this one would go to */
 static noinline void wait_for_pages(struct svc_rdma_conn *conn,
-				    struct svc_rdma_call *call, u32 pages)
+				    struct svc_rdma_call *call, u32 share)
 {
-	call->wanted = pages;
+	call->wanted = share;
 	spin_lock(&conn->lock);
 	conn->reads.waits++;
 	/* Left behind by one that lacked MRs and was alone here */
@@ -153,10 +167,10 @@ static noinline void wait_for_pages(struct svc_rdma_conn *conn,
  * are back.
  */
 static void wait_for_mrs(struct svc_rdma_conn *conn, struct svc_rdma_call *call,
-			 u32 pages)
+			 u32 share)
 {
 	svc_rdma_call_put_pages(call);
-	call->wanted = pages;
+	call->wanted = share;
 	call->lacked_mrs = true;
 	spin_lock(&conn->lock);
 	conn->reads.waits++;
@@ -178,7 +192,7 @@ static void mrs_suffice(struct svc_rdma_conn *conn)
 static noinline void reads_not_started(struct svc_rdma_conn *conn,
 				       struct svc_rdma_call *call, int rc)
 {
-	u32 pages = call->reads.pages;
+	u32 share = call->reads.pages;
 	/* Only what others have, or had, can be what it lacks: see cease_to_wait() */
 	bool wait = rc == -EAGAIN &&
 		    !(call->lacked_mrs &&
@@ -187,7 +201,7 @@ static noinline void reads_not_started(struct svc_rdma_conn *conn,
 
 	if (wait) {
 		svc_rdma_rwset_undo(conn, &call->reads);
-		wait_for_mrs(conn, call, pages);
+		wait_for_mrs(conn, call, share);
 		return;
 	}
 	svc_rdma_rwset_release(conn, &call->reads);
@@ -217,11 +231,11 @@ static noinline void reads_not_started(struct svc_rdma_conn *conn,
 int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
-	u32 pages;
+	u32 pages, share;
 	int rc;
 
 	call->layout = rpcrdma_plan_layout(&call->recv->hdr, PAGE_SIZE);
-	pages = DIV_ROUND_UP(pages_len(call), PAGE_SIZE);
+	pages = pages_of(call);
 	/* A client that lets us read nothing would never see it begin */
 	if (unlikely(!svc_rdma_has_pages(rqstp, pages) ||
 		     !conn->ep->initiator_depth)) {
@@ -231,10 +245,11 @@ int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		svc_rdma_call_put(call);
 		return 0;
 	}
+	share = share_of(call, pages);
 	/* In order with those that wait */
 	if (unlikely(READ_ONCE(conn->waiting) ||
-		     !take_share(conn, call, pages))) {
-		wait_for_pages(conn, call, pages);
+		     !take_share(conn, call, share))) {
+		wait_for_pages(conn, call, share);
 		return 0;
 	}
 	rc = start_reads(conn, rqstp, call);

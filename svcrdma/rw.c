@@ -17,7 +17,7 @@
 
 #include "read.h"
 
-/* Pages of a small I/O, at any alignment */
+/* Pages of a small I/O, at any alignment: see SVC_RDMA_RW_SMALL_LEN */
 #define SVC_RDMA_RW_SMALL	4
 /* Idle contexts a connection keeps of each size */
 #define SVC_RDMA_RW_CACHED	8
@@ -44,6 +44,7 @@ static noinline struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn,
 	unsigned int max = large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
 	struct svc_rdma_rw *rw;
 
+	static_assert(SVC_RDMA_RW_SMALL * PAGE_SIZE == SVC_RDMA_RW_SMALL_LEN + PAGE_SIZE);
 	rw = RPCRDMA_ALLOC(NULL, kvmalloc(struct_size(rw, sgl, max), GFP_NOIO));
 	if (rw) {
 		rw->large = large;
@@ -106,16 +107,16 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 
 	spin_lock(&conn->lock);
 	for (; rw; rw = next) {
-		struct svc_rdma_rw **list = &conn->free_rws[rw->large];
-
 		conn->rws_returned++;
-		if (likely(conn->nr_free_rws[rw->large] < SVC_RDMA_RW_CACHED))
-			conn->nr_free_rws[rw->large]++;
-		else
-			list = &surplus;
 		next = rw->next;
-		rw->next = *list;
-		*list = rw;
+		if (unlikely(conn->nr_free_rws[rw->large] >= SVC_RDMA_RW_CACHED)) {
+			rw->next = surplus;
+			surplus = rw;
+			continue;
+		}
+		conn->nr_free_rws[rw->large]++;
+		rw->next = conn->free_rws[rw->large];
+		conn->free_rws[rw->large] = rw;
 	}
 	if (pages)
 		return_share(conn, pages, dir);
@@ -274,7 +275,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 		      const struct xdr_buf *buf, u32 at, u32 len, u32 handle,
 		      u64 offset)
 {
-	bool large = len > (SVC_RDMA_RW_SMALL - 1) * PAGE_SIZE;
+	bool large = len > SVC_RDMA_RW_SMALL_LEN;
 	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_rw *rw;
 	u32 done;
@@ -295,6 +296,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	if (unlikely(rc < 0))
 		goto out;
 	set->slots += rc;
+	set->memory += large ? SVC_RDMA_RW_LARGE : 1;
 	rw->next = set->last;
 	set->last = rw;
 	/* With MRs it may be more than estimated; there is a Send to come */
@@ -379,6 +381,7 @@ static __always_inline void rwset_release(struct svc_rdma_conn *conn,
 	rws_put(conn, set->last, set->pages, set->dir, serve);
 	set->last = NULL;
 	set->slots = 0;
+	set->memory = 0;
 	set->pages = 0;
 }
 
@@ -412,15 +415,15 @@ void svc_rdma_rwset_undo(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set)
 }
 
 /**
- * svc_rdma_rwset_alone - did nobody else have MRs meanwhile?
+ * svc_rdma_rwset_alone - are there never more MRs for a set?
  * @conn: connection
  * @set: set to which svc_rdma_rwset_add() could not add for lack of MRs
  * @returned: conn->rws_returned when it was empty
  *
  * Context: process.
  *
- * Return: true when no other set had a context while this one was filled, so that
- * there will never be more MRs for it than there were.
+ * Return: true when no other set had a context while this one was filled, or when it has
+ * had all MRs itself: a context has one at least.
  */
 bool svc_rdma_rwset_alone(struct svc_rdma_conn *conn,
 			  const struct svc_rdma_rwset *set, u32 returned)
@@ -436,5 +439,5 @@ bool svc_rdma_rwset_alone(struct svc_rdma_conn *conn,
 	alone = conn->rws_returned - returned == 1 &&
 		conn->rws_taken - conn->rws_returned == own;
 	spin_unlock(&conn->lock);
-	return alone;
+	return alone || own >= conn->ep->rw_ctxs;
 }

@@ -205,8 +205,28 @@ static noinline unsigned int close_gaps(struct page **pages, unsigned int nr)
 /* Goes back with the Writes, where there are any: svc_rdma_rwset_release() */
 static void take_share(struct svc_rdma_send *send, u32 pages)
 {
+	pages = svc_rdma_share(pages, send->writes.memory);
 	svc_rdma_budget_take(&send->conn->replies, pages);
 	send->writes.pages = pages;
+}
+
+/*
+ * Behind the last page of the Reply. Encoders that nfsd does not look after (NFSACL's) go on
+ * into the next page without counting it in rq_next_page. That of NFSv2's READLINK counts
+ * its page, and names it by a pointer of its own.
+ */
+static struct page **reply_end(const struct svc_rqst *rqstp)
+{
+	const struct xdr_buf *buf = &rqstp->rq_res;
+	struct page **end = rqstp->rq_next_page, **used;
+
+	if (buf->page_len && buf->pages >= rqstp->rq_respages &&
+	    buf->pages <= rqstp->rq_page_end) {
+		used = buf->pages + DIV_ROUND_UP(buf->page_base + buf->page_len,
+						 PAGE_SIZE);
+		end = clamp(used, end, rqstp->rq_page_end + 1);
+	}
+	return end;
 }
 
 /**
@@ -226,7 +246,8 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 			     struct svc_rqst *rqstp, unsigned int skip)
 {
 	struct page **page = rqstp->rq_respages + skip;
-	unsigned int nr = max_t(long, rqstp->rq_next_page - page, 0);
+	unsigned int nr = clamp_t(long, reply_end(rqstp) - page, 0,
+				  RPCSVC_MAXPAGES);
 
 	RPCRDMA_INVARIANT(9, !send->nr_pages);
 	if (unlikely(!send->pages)) {
@@ -336,7 +357,8 @@ void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 {
 	int rc;
 
-	rpcrdma_ep_warn(conn->ep, "message refused: %s", why);
+	rpcrdma_ep_warn(conn->ep, "message refused, XID 0x%08x: %s",
+			recv->hdr.xid, why);
 	rc = svc_rdma_send_error(conn, recv, answer);
 	if (rc)
 		svc_rdma_send_failed(conn, rc, "an error could not be sent");

@@ -8,7 +8,6 @@
  * so the RDMA Writes are complete by then.
  */
 
-#include <linux/sunrpc/msg_prot.h>
 #include <linux/sunrpc/xdr.h>
 
 #include "rpcrdma/plan.h"
@@ -32,64 +31,6 @@ struct svc_rdma_target {
 	u32 used;
 };
 
-/**
- * svc_rdma_result_payload - the Upper Layer encoded a DDP-eligible result
- * @rqstp: RPC
- * @offset: of its first octet in the Reply
- * @length: octets, without XDR roundup
- *
- * Takes note only: sizes are compared with the Write chunks when the Reply is
- * complete, and the answer to a chunk that is too small is the transport's.
- *
- * Context: process.
- *
- * Return: 0.
- */
-int svc_rdma_result_payload(struct svc_rqst *rqstp, unsigned int offset,
-			    unsigned int length)
-{
-	struct svc_rdma_call *call = rqstp->rq_xprt_ctxt;
-	struct svc_rdma_payload *payload;
-
-	if (call && call->nr_payloads < SVC_RDMA_MAX_PAYLOADS) {
-		payload = &call->payload[call->nr_payloads++];
-		payload->offset = offset;
-		payload->length = length;
-	}
-	return 0;
-}
-
-/* With integrity or privacy the message is not what the Upper Layer encoded */
-static bool may_reduce(const struct svc_rqst *rqstp)
-{
-	switch (rqstp->rq_cred.cr_flavor) {
-	case RPC_AUTH_GSS_KRB5I:
-	case RPC_AUTH_GSS_KRB5P:
-		return false;
-	default:
-		return true;
-	}
-}
-
-/*
- * An opaque's length stands before its first octet. nfsd names the length's
- * offset, not the data's, for NFSv4 READLINK.
- */
-static u32 payload_offset(const struct xdr_buf *buf,
-			  const struct svc_rdma_payload *payload)
-{
-	u32 word;
-
-	if (payload->offset >= XDR_UNIT &&
-	    !xdr_decode_word(buf, payload->offset - XDR_UNIT, &word) &&
-	    word == payload->length)
-		return payload->offset;
-	if (!xdr_decode_word(buf, payload->offset, &word) &&
-	    word == payload->length)
-		return payload->offset + XDR_UNIT;
-	return payload->offset;
-}
-
 static void leave_range(struct svc_rdma_reply *reply, u32 from, u32 to)
 {
 	struct svc_rdma_payload *range;
@@ -108,7 +49,7 @@ static void leave_range(struct svc_rdma_reply *reply, u32 from, u32 to)
  * 8166, section 3.4.4.4). A chunk without room asks for the result inline
  * (section 4.3.2.3).
  */
-static int pair_results(struct svc_rdma_reply *reply, bool reduce)
+static int pair_results(struct svc_rdma_reply *reply)
 {
 	const struct svc_rdma_call *call = reply->call;
 	struct rpcrdma_write_iter *it = &reply->it;
@@ -124,10 +65,9 @@ static int pair_results(struct svc_rdma_reply *reply, bool reduce)
 		res->chunk = it->chunk;
 		payload->length = 0;
 		if (nr >= call->nr_payloads || !marked->length ||
-		    !it->chunk.bytes || !reduce)
+		    !it->chunk.bytes)
 			continue;
-		payload->length = marked->length;
-		payload->offset = payload_offset(reply->buf, marked);
+		*payload = *marked;
 		if (payload->length > it->chunk.bytes)
 			return -EMSGSIZE;
 		if (payload->offset < at || payload->offset > len ||
@@ -327,8 +267,8 @@ static int refuse(struct svc_rdma_reply *reply, const char *why)
 	struct rpcrdma_hdr *hdr = &reply->call->recv->hdr;
 	struct svc_rdma_send *send = reply->send;
 
-	rpcrdma_ep_warn(send->conn->ep, "a reply of %u octets %s",
-			reply->buf->len, why);
+	rpcrdma_ep_warn(send->conn->ep, "a reply of %u octets, XID 0x%08x, %s",
+			reply->buf->len, hdr->xid, why);
 	svc_rdma_send_reset(send, hdr->vers);
 	rpcrdma_enc_error(&send->enc, hdr->xid, hdr->vers,
 			  send->conn->ep->sizes.credits, RPCRDMA_ERR_CHUNK);
@@ -398,7 +338,7 @@ static noinline int send_pieces(struct svc_rqst *rqstp,
 	reply->copied = false;
 	reply->rws_returned = READ_ONCE(send->conn->rws_returned);
 
-	rc = pair_results(reply, may_reduce(rqstp));
+	rc = pair_results(reply);
 	if (!rc)
 		rc = build_reply(reply);
 	if (!rc)
@@ -426,10 +366,10 @@ static bool has_one_result(const struct svc_rqst *rqstp,
 
 	if (!call->recv->hdr.write_chunks || call->nr_payloads != 1 ||
 	    !rpcrdma_hdr_one_segment(&call->recv->hdr, &res->seg) ||
-	    !may_reduce(rqstp) || !len || len > res->seg.length)
+	    !len || len > res->seg.length)
 		return false;
 	res->seg.length = len;
-	res->at = payload_offset(buf, &call->payload[0]);
+	res->at = call->payload[0].offset;
 	res->end = min_t(u32, buf->len, res->at + xdr_align_size(len));
 	at = res->at - buf->head[0].iov_len;
 	return res->at >= buf->head[0].iov_len && at <= buf->page_len &&
@@ -475,30 +415,57 @@ static noinline int send_chunks(struct svc_rqst *rqstp,
 				struct svc_rdma_call *call,
 				struct svc_rdma_send *send)
 {
+	svc_rdma_settle_results(rqstp, call);
 	if (put_one_result(rqstp, send, call))
 		return post_reply(call, send);
 	return send_pieces(rqstp, call, send);
 }
 
-/* Most Replies: no chunk comes back, and all of it fits behind the header */
-static bool put_plain(struct svc_rdma_send *send, const struct rpcrdma_hdr *hdr,
-		      const struct xdr_buf *buf)
+/*
+ * Longer than what is copied, a READ of some KiB most often: the device gathers the data from
+ * the pages of nfsd. Where nothing comes behind them what stands before them is copied, so
+ * that nfsd keeps its first page.
+ */
+static noinline bool put_gathered(struct svc_rdma_send *send, struct svc_rqst *rqstp)
 {
+	const struct xdr_buf *buf = &rqstp->rq_res;
+	u32 head = buf->head[0].iov_len;
+
+	if (buf->tail[0].iov_len || head + buf->page_len != buf->len)
+		head = 0;
+	else
+		svc_rdma_send_copy(send, buf, 0, head);
+	return !svc_rdma_send_map(send, buf, head, buf->len - head) &&
+	       !svc_rdma_send_take_pages(send, rqstp, !!head);
+}
+
+/*
+ * Most Replies: no chunk comes back, and all of it fits behind the header. Whatever is in the
+ * way, send_chunks() finds it again.
+ */
+static bool put_plain(struct svc_rdma_send *send, const struct rpcrdma_hdr *hdr,
+		      struct svc_rqst *rqstp)
+{
+	const struct xdr_buf *buf = &rqstp->rq_res;
 	struct rpcrdma_enc *enc = &send->enc;
 
 	if (!hdr->plain && (hdr->write_chunks || hdr->reply))
 		return false;
-	if (buf->len > SVC_RDMA_COPY_MAX)
-		return false;
 	rpcrdma_form_of_reply(&send->form, hdr);
 	rpcrdma_enc_plain(enc, hdr->xid, send->conn->ep->sizes.credits,
 			  &send->form);
-	if (unlikely(enc->overflow || buf->len > enc->max - enc->len)) {
-		svc_rdma_send_reset(send, hdr->vers);
-		return false;
+	if (unlikely(enc->overflow || buf->len > enc->max - enc->len))
+		goto out_reset;
+	if (likely(buf->len <= SVC_RDMA_COPY_MAX)) {
+		svc_rdma_send_copy(send, buf, 0, buf->len);
+		keep_pages(rqstp);
+		return true;
 	}
-	svc_rdma_send_copy(send, buf, 0, buf->len);
-	return true;
+	if (put_gathered(send, rqstp))
+		return true;
+out_reset:
+	svc_rdma_send_reset(send, hdr->vers);
+	return false;
 }
 
 static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
@@ -510,10 +477,8 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	send = svc_rdma_send_get(conn, hdr->vers, GFP_NOIO);
 	if (IS_ERR(send))
 		return PTR_ERR(send);
-	if (put_plain(send, hdr, &rqstp->rq_res)) {
-		keep_pages(rqstp);
+	if (put_plain(send, hdr, rqstp))
 		return post_reply(call, send);
-	}
 	return send_chunks(rqstp, call, send);
 }
 
@@ -531,14 +496,20 @@ static noinline void drop_shared_pages(struct page **page, struct page **end)
  * Where nfsd has spliced a READ and then finds no room for its result, or fails half way,
  * it forgets the pages: they stay where the next Reply, or Call, would be written to. The
  * first of them tells; others, that the page cache has dropped meanwhile, may be among them.
+ * It may have dropped the first: so a result that was marked and is not there tells as well.
+ * A READ that begins within a page may take the place behind the last one of the thread, too,
+ * which sunrpc clears without a look before the next Call.
  */
 static void drop_forgotten_pages(struct svc_rqst *rqstp)
 {
+	const struct svc_rdma_call *call = rqstp->rq_xprt_ctxt;
 	struct page **page = rqstp->rq_next_page;
+	bool gone = call->nr_payloads && !rqstp->rq_res.page_len &&
+		    call->payload[0].length;
 
-	if (page < rqstp->rq_page_end && *page &&
-	    unlikely(svc_rdma_page_is_shared(*page)))
-		drop_shared_pages(page, rqstp->rq_page_end);
+	if (page <= rqstp->rq_page_end && *page &&
+	    unlikely(gone || svc_rdma_page_is_shared(*page)))
+		drop_shared_pages(page, rqstp->rq_page_end + 1);
 }
 
 /**

@@ -2,8 +2,8 @@
 /*
  * The server's own structures. Files call each other downwards only:
  *
- *	listen -> xprt -> recvfrom, sendto -> backchannel, read -> send, call
- *	       -> arg, rw -> pages, budget, sysctl
+ *	listen -> xprt -> recvfrom, sendto -> backchannel, read, result -> send,
+ *	       call -> arg, rw -> pages, budget, sysctl
  */
 #ifndef SVCRDMA_SVC_RDMA_H
 #define SVCRDMA_SVC_RDMA_H
@@ -35,9 +35,6 @@ struct svc_rdma_rw;
 
 /* SGEs of an RDMA Read or Write, where the device has so many */
 #define SVC_RDMA_RW_SGES	32
-
-/* WRs per credit for them, at most, unless there are very few credits */
-#define SVC_RDMA_RW_WRS		16
 
 /* RFC 8167: RPCs outstanding in the reverse direction */
 #define SVC_RDMA_BC_CREDITS	2
@@ -229,6 +226,7 @@ static inline u32 svc_rdma_run_offset(const struct svc_rdma_run *run)
  * struct svc_rdma_rwset - RDMA Reads or Writes that go into one chain
  * @last: contexts, the last first; NULL: the set is empty
  * @slots: WRs they take
+ * @memory: what they themselves take, see svc_rdma_share()
  * @pages: the share of the connection's @reads that Reads have, or of its @replies that
  *	a Send has, with Writes or without
  * @dir: DMA_FROM_DEVICE: Reads; DMA_TO_DEVICE: Writes
@@ -236,9 +234,34 @@ static inline u32 svc_rdma_run_offset(const struct svc_rdma_run *run)
 struct svc_rdma_rwset {
 	struct svc_rdma_rw *last;
 	u32 slots;
+	u32 memory;
 	u32 pages;
 	enum dma_data_direction dir;
 };
+
+/* Octets that a small context moves at any alignment */
+#define SVC_RDMA_RW_SMALL_LEN	(3 * PAGE_SIZE)
+/* What a small context takes is the unit, an eighth of a page at most; and a large one */
+#define SVC_RDMA_RW_PER_PAGE	8U
+#define SVC_RDMA_RW_LARGE	32U
+
+/**
+ * svc_rdma_share - what an RPC's RDMA Reads or Writes count as, in pages
+ * @pages: those that they move
+ * @memory: of their contexts, in the unit above
+ *
+ * A client that has its data in many segments has us keep more in contexts than in pages.
+ * As much as the pages of one RPC need in whatever way does not count.
+ *
+ * Context: any.
+ *
+ * Return: the share of the connection's budget.
+ */
+static inline u32 svc_rdma_share(u32 pages, u32 memory)
+{
+	return likely(memory <= pages) ? pages :
+	       pages + (memory - pages) / SVC_RDMA_RW_PER_PAGE;
+}
 
 /**
  * struct svc_rdma_payload - a result that may go into a Write chunk
@@ -257,7 +280,7 @@ struct svc_rdma_payload {
  * @conn: its connection
  * @recv: the message, until the Reply is encoded
  * @layout: where the message goes; set if it has Read chunks
- * @wanted: pages that it waits for
+ * @wanted: share of the pages that it waits for
  * @lacked_mrs: it waits for MRs, too, or did
  * @rws_returned: the connection's, when it ceased to wait
  * @chain: RDMA Reads
@@ -397,13 +420,17 @@ static inline void svc_rdma_call_put_recv(struct svc_rdma_call *call)
 
 /* backchannel.c */
 void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
-bool svc_rdma_bc_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
+bool svc_rdma_bc_error(struct svc_rdma_conn *conn, u32 xid);
 int svc_rdma_bc_init(void);
 void svc_rdma_bc_exit(void);
 
-/* sendto.c */
+/* result.c */
 int svc_rdma_result_payload(struct svc_rqst *rqstp, unsigned int offset,
 			    unsigned int length);
+void svc_rdma_settle_results(const struct svc_rqst *rqstp,
+			     struct svc_rdma_call *call);
+
+/* sendto.c */
 int svc_rdma_sendto(struct svc_rqst *rqstp);
 
 /* recvfrom.c */

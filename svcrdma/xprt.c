@@ -20,7 +20,6 @@ static void conn_put(struct svc_rdma_conn *conn)
 	if (!refcount_dec_and_test(&conn->refs))
 		return;
 	svc_rdma_calls_free(conn);
-	svc_rdma_rws_free(conn);
 	if (conn->ep)
 		rpcrdma_ep_put(conn->ep);
 	kfree(conn->received);
@@ -205,21 +204,6 @@ static void conn_set_limits(struct svc_rdma_conn *conn)
 	conn->replies.max = READ_ONCE(svc_rdma_max_reply_size) >> PAGE_SHIFT;
 }
 
-/*
- * Send Queue WRs per credit for RDMA Reads and Writes. Not each client keeps
- * as many megabyte RPCs in flight as it has credits, and a chain that finds no
- * room waits; but the queue must have room for one, cut into several segments.
- */
-static u32 rw_wrs(const struct ib_device *device, u32 pages, u32 credits)
-{
-	u32 sges = min3(device->attrs.max_send_sge, device->attrs.max_sge_rd,
-			(int)SVC_RDMA_RW_SGES);
-	u32 wrs = DIV_ROUND_UP(pages, max(sges, 1U));
-
-	return max(min_t(u32, wrs, SVC_RDMA_RW_WRS),
-		   DIV_ROUND_UP(3 * wrs, credits));
-}
-
 static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
 					 const struct ib_device *device)
 {
@@ -227,6 +211,8 @@ static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
 	u32 pages = DIV_ROUND_UP(serv->sv_max_payload, PAGE_SIZE) + 1;
 	u32 credits = READ_ONCE(svc_rdma_max_requests);
 	u32 inline_size = READ_ONCE(svc_rdma_max_req_size);
+	u32 sges = min3(device->attrs.max_send_sge, device->attrs.max_sge_rd,
+			(int)SVC_RDMA_RW_SGES);
 	struct rpcrdma_ep_attr attr = {
 		.ops		= &ep_ops,
 		.owner		= conn,
@@ -237,7 +223,7 @@ static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
 			.bc_credits	= SVC_RDMA_BC_CREDITS,
 			.recv_batch	= SVC_RDMA_RECV_BATCH,
 			.payload_pages	= pages,
-			.rw_wrs		= rw_wrs(device, pages, credits),
+			.rw_wrs		= rpcrdma_plan_rw_wrs(pages, sges, credits),
 			.send_sge	= SVC_RDMA_RW_SGES,
 		},
 		.inline_send	= inline_size,

@@ -8,6 +8,9 @@
 
 #include "xprt_rdma.h"
 
+/* Page data of so many octets are copied into the buffer that a Call is sent from */
+#define PULLUP_MAX	(XPRT_RDMA_SEND_BUF - XPRT_RDMA_HDR_ROOM)
+
 /**
  * struct rpcrdma_call - one Call while it is prepared
  * @rx: transport
@@ -68,7 +71,7 @@ static void rpcrdma_call_plan_modes(struct rpcrdma_call *call)
 		.option = call->req->form.option,
 		.inline_send = call->rx->inline_send,
 		.inline_recv = call->rx->inline_recv,
-		.pullup_max = XPRT_RDMA_SEND_BUF - XPRT_RDMA_HDR_ROOM,
+		.pullup_max = PULLUP_MAX,
 		.page_sges = rpcrdma_page_sges(ep),
 		.mr_bytes = (ep->sizes.mr_pages - 1) << PAGE_SHIFT,
 	};
@@ -392,7 +395,7 @@ static noinline int rpcrdma_call_prepare(struct rpcrdma_xprt *rx,
 	rpcrdma_call_plan_modes(&call);
 	if (rpcrdma_call_is_copied(&call) &&
 	    rpcrdma_req_reserve(req, rpcrdma_pullup_len(&call),
-				rpc_task_gfp_mask()))
+				rpc_task_gfp_mask() | __GFP_NORETRY | __GFP_NOWARN))
 		return -ENOBUFS;
 	if (rpcrdma_req_map(ep, req))
 		return -ENOBUFS;
@@ -448,6 +451,43 @@ static int rpcrdma_call_prepare_plain(struct rpcrdma_ep *ep,
 	return 0;
 }
 
+/* A WRITE of some KiB, most often: page data that the device gathers, and no chunk */
+static bool rpcrdma_call_is_gathered(const struct rpcrdma_xprt *rx,
+				     const struct rpcrdma_ep *ep,
+				     const struct rpcrdma_req *req)
+{
+	const struct xdr_buf *snd = &req->rqst.rq_snd_buf;
+	const struct xdr_buf *rcv = &req->rqst.rq_rcv_buf;
+
+	return rpcrdma_plan_is_plain(&rx->gathered, 0, rcv->buflen,
+				     (u64)snd->head[0].iov_len +
+				     snd->page_len + snd->tail[0].iov_len) &&
+	       rpcrdma_plan_gathers(snd->page_len, rpcrdma_page_count(snd),
+				    PULLUP_MAX, rpcrdma_page_sges(ep)) &&
+	       !(rcv->flags & XDRBUF_SPARSE_PAGES);
+}
+
+/* What rpcrdma_call_prepare() does for such a Call */
+static noinline int rpcrdma_call_prepare_gathered(struct rpcrdma_ep *ep,
+						  struct rpcrdma_req *req)
+{
+	struct rpcrdma_body body = {
+		.snd = &req->rqst.rq_snd_buf,
+		.pages = req->rqst.rq_snd_buf.page_len,
+	};
+
+	if (rpcrdma_req_map(ep, req))
+		return -ENOBUFS;
+	rpcrdma_enc_init(&req->enc, req->hdr.data,
+			 min(req->hdr.size, req->rx->inline_send));
+	rpcrdma_enc_plain(&req->enc,
+			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
+			  ep->sizes.credits, &req->form);
+	if (WARN_ON_ONCE(req->enc.overflow))
+		return -EMSGSIZE;
+	return rpcrdma_body_put(ep, req, req->enc.len, &body);
+}
+
 /* Called with rx->lock. Nothing stays mapped or registered upon an error. */
 static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 			     struct rpcrdma_req *req)
@@ -459,6 +499,8 @@ static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 	req->reply_offered = 0;
 	if (rpcrdma_call_is_plain(rx, req))
 		rc = rpcrdma_call_prepare_plain(ep, req);
+	else if (rpcrdma_call_is_gathered(rx, ep, req))
+		rc = rpcrdma_call_prepare_gathered(ep, req);
 	else
 		rc = rpcrdma_call_prepare(rx, ep, req);
 	if (!rc) {

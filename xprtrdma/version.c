@@ -61,6 +61,8 @@ static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
 	rpcrdma_plan_plain(&rx->plain, &rx->form,
 			   min(prop.inline_send, XPRT_RDMA_SEND_BUF),
 			   prop.inline_recv);
+	rpcrdma_plan_plain(&rx->gathered, &rx->form, prop.inline_send,
+			   prop.inline_recv);
 }
 
 /**

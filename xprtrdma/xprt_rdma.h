@@ -99,6 +99,7 @@ struct rpcrdma_mr {
  * @all: every MR
  * @count: MRs in @all
  * @limit: most MRs this connection may have
+ * @told_short: it was said that no MR could be added
  * @ep: their endpoint; NULL when none may be taken (rpcrdma_xprt.lock)
  * @grow: allocates more
  */
@@ -108,6 +109,7 @@ struct rpcrdma_mr_pool {
 	struct list_head all;
 	unsigned int count;
 	unsigned int limit;
+	bool told_short;
 	struct rpcrdma_ep *ep;
 	struct delayed_work grow;
 };
@@ -204,8 +206,8 @@ struct rpcrdma_req {
  * @total_rdma_request: octets of Read chunks
  * @total_rdma_reply: octets the server wrote
  * @pullup_copy_count: octets of page data copied into Sends
- * @fixup_copy_count: octets of Replies copied into pages
- * @hardway_register_count: octets by which buffers had to grow
+ * @fixup_copy_count: octets of inline Replies copied behind the head
+ * @hardway_register_count: octets of buffers that replaced smaller ones
  * @failed_marshal_count: Calls that could not be prepared
  * @bad_reply_count: messages that were no use
  * @nomsg_call_count: Calls that travelled as a Position-Zero Read chunk
@@ -248,6 +250,7 @@ struct rpcrdma_xprt_stats {
  * @ep: the connection, or NULL. Changes with both @lock and the send lock
  *	of @xprt held.
  * @last_error: how the last attempt to connect ended
+ * @last_reason: in words, if it failed
  * @mounting: the attempt is the first, of an RPC that is to fail if it does
  * @inline_send: inline thresholds of the last connection for the next Call,
  *	written with @lock held
@@ -256,6 +259,7 @@ struct rpcrdma_xprt_stats {
  * @form: how the next Call is written, by @nego (@lock)
  * @plain: which Calls are sent from their requests' buffers without a plan, by
  *	@form and the thresholds (@lock)
+ * @gathered: the same of those whose page data the device gathers (@lock)
  * @version_worker: when the first message in a version is not answered
  * @limits: what the decoder takes on the connection
  * @pool: MRs
@@ -278,12 +282,14 @@ struct rpcrdma_xprt {
 	struct mutex lock;
 	struct rpcrdma_ep *ep;
 	int last_error;
+	const char *last_reason;
 	bool mounting;
 	u32 inline_send;
 	u32 inline_recv;
 	struct rpcrdma_nego nego;
 	struct rpcrdma_form form;
 	struct rpcrdma_plain plain;
+	struct rpcrdma_plain gathered;
 	struct delayed_work version_worker;
 	struct rpcrdma_limits limits;
 

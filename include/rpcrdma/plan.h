@@ -113,6 +113,25 @@ static inline bool rpcrdma_plan_is_plain(const struct rpcrdma_plain *plain,
 	return !pages && reply_max < plain->reply && body < plain->call;
 }
 
+/**
+ * rpcrdma_plan_gathers - are inline page data sent from where they are?
+ * @pages: octets of the Call's page data
+ * @page_count: pages they are in
+ * @pullup_max: as in struct rpcrdma_call_shape
+ * @page_sges: likewise
+ *
+ * Where it says so, and rpcrdma_plan_is_plain() would of a Call of that length
+ * without page data, the plan is RPCRDMA_CALL_INLINE and offers nothing.
+ *
+ * Context: Any context.
+ * Return: true if so; false: there are none, or they are copied.
+ */
+static inline bool rpcrdma_plan_gathers(u32 pages, u32 page_count,
+					u32 pullup_max, u32 page_sges)
+{
+	return pages > pullup_max && page_count <= page_sges;
+}
+
 void rpcrdma_longer_segment(struct rpcrdma_segment *best,
 			    const struct rpcrdma_segment *seg);
 u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced,

@@ -78,6 +78,7 @@ struct rpcrdma_queue_sizes {
 int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 			const struct rpcrdma_queue_want *want,
 			const struct rpcrdma_device_limits *dev);
+u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits);
 bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 			const struct rpcrdma_queue_sizes *tried,
 			const struct rpcrdma_device_limits *dev);

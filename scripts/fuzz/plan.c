@@ -147,6 +147,12 @@ static void check_plain(const struct rpcrdma_call_shape *s)
 				       (u64)s->head + s->tail) ==
 		 (!s->pages && plan.mode == RPCRDMA_CALL_INLINE &&
 		  !plan.write_list && !plan.reply_chunk));
+	PROPERTY((rpcrdma_plan_gathers(s->pages, s->page_count, s->pullup_max,
+				       s->page_sges) &&
+		  rpcrdma_plan_is_plain(&plain, 0, s->reply_max,
+					(u64)s->head + s->pages + s->tail)) ==
+		 (s->pages && plan.mode == RPCRDMA_CALL_INLINE &&
+		  !plan.write_list && !plan.reply_chunk));
 }
 
 static void draw_queues(struct draw *draw, struct rpcrdma_queue_want *want,
@@ -178,8 +184,8 @@ static bool ref_fits(const struct rpcrdma_queue_want *want,
 	wide room = min(dev->max_qp_wr, dev->max_cqe), mrs = 0, pages;
 
 	if (want->use_frwr) {
-		pages = max(want->payload_pages, 1U);
-		if (!dev->max_frwr_pages)
+		pages = max(want->payload_pages, 2U);
+		if (dev->max_frwr_pages < 2)
 			return false;
 		mrs = (pages + dev->max_frwr_pages - 1) / dev->max_frwr_pages;
 		if (credits * mrs > dev->max_mr)
@@ -233,7 +239,7 @@ static void check_queues(const struct rpcrdma_queue_want *want,
 		PROPERTY(!s.mr_pages && !s.mrs_per_payload);
 		return;
 	}
-	PROPERTY(s.mr_pages >= 1 && s.mr_pages <= dev->max_frwr_pages);
+	PROPERTY(s.mr_pages >= 2 && s.mr_pages <= dev->max_frwr_pages);
 	PROPERTY((u64)s.mr_pages * s.mrs_per_payload >= want->payload_pages);
 	PROPERTY((u64)s.credits * s.mrs_per_payload <= dev->max_mr);
 }
