@@ -207,6 +207,19 @@ static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
 				    "the peer does not answer");
 }
 
+static const char *rpcrdma_connect_reason(int rc)
+{
+	switch (rc) {
+	case -ENODEV:
+		return "no RDMA device leads to this address";
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+		return "no route to this address";
+	default:
+		return "setting up the connection failed";
+	}
+}
+
 /**
  * rpcrdma_ep_connect - connect to a Responder
  * @ep: new Requester endpoint
@@ -239,9 +252,7 @@ int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,
 	rc = rpcrdma_ep_shake_hands(ep);
 out:
 	if (rc)
-		rpcrdma_ep_fail_reason(ep, rc, rc == -ENODEV ?
-				       "no RDMA device leads to this address" :
-				       "setting up the connection failed");
+		rpcrdma_ep_fail_reason(ep, rc, rpcrdma_connect_reason(rc));
 	mutex_unlock(&ep->setup_lock);
 	return rc;
 }

@@ -21,6 +21,7 @@
  * @pd: shared by those of its endpoints that expose no memory, NULL if there
  *	are none
  * @pd_users: how many
+ * @credits: how few the log last said that it allows, to a Requester and to a Responder
  */
 struct rpcrdma_device {
 	struct ib_device *device;
@@ -30,6 +31,7 @@ struct rpcrdma_device {
 	struct completion idle;
 	struct ib_pd *pd;
 	unsigned int pd_users;
+	u32 credits[2];
 };
 
 /* Protects the list and everything in struct rpcrdma_device */
@@ -143,6 +145,30 @@ void rpcrdma_device_detach(struct rpcrdma_ep *ep)
 	if (rdev->gone && list_empty(&rdev->eps))
 		complete(&rdev->idle);
 	mutex_unlock(&rpcrdma_devices_lock);
+}
+
+/**
+ * rpcrdma_device_is_news - is it worth a line how few credits the device allows?
+ * @ep: attached endpoint
+ * @credits: how many
+ *
+ * A client may connect often, and many clients may: said again when it is another number
+ * than the last one of that side.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: whether it is.
+ */
+bool rpcrdma_device_is_news(struct rpcrdma_ep *ep, u32 credits)
+{
+	u32 *said = &ep->rdev->credits[ep->responder];
+	bool news;
+
+	mutex_lock(&rpcrdma_devices_lock);
+	news = *said != credits;
+	*said = credits;
+	mutex_unlock(&rpcrdma_devices_lock);
+	return news;
 }
 
 /*

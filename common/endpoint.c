@@ -15,7 +15,9 @@
  * One rdma_rw context per segment of a chunk. Where rdma_rw needs MRs it takes
  * them from a pool of this size per credit; Requesters use few segments.
  */
-#define RPCRDMA_RW_CTXS_PER_CREDIT	4
+#define RPCRDMA_RW_CTXS_PER_CREDIT	4U
+/* Of one RPC: two chunks of sixteen segments each, and some (RFC 8267, section 6.4.2) */
+#define RPCRDMA_RW_CTXS_LEAST		48U
 
 /* A device flushes what was posted within milliseconds; a guest may be slow to see it */
 #define RPCRDMA_FLUSH_TIMEOUT		(30 * HZ)
@@ -95,13 +97,14 @@ void rpcrdma_ep_put(struct rpcrdma_ep *ep)
 /*
  * What was logged last. A mount makes several attempts, each with a transport
  * of its own, and a client that fails comes back from another port: one line
- * about the same host and error in so many jiffies does.
+ * about the same host and failure in so many jiffies does.
  */
 #define RPCRDMA_SAME_FAILURE	(30 * HZ)
 
 static DEFINE_SPINLOCK(rpcrdma_logged_lock);
 static struct {
 	char peer_name[RPCRDMA_ADDRSTRLEN];
+	const char *reason;
 	int error;
 	unsigned long when;
 } rpcrdma_logged;
@@ -125,12 +128,18 @@ static bool rpcrdma_ep_is_news(const struct rpcrdma_ep *ep)
 {
 	bool same;
 
+	/* The attempt of this transport before ended in the same way */
+	if (ep->error == ep->last_error && ep->reason == ep->last_reason)
+		return false;
+
 	spin_lock(&rpcrdma_logged_lock);
 	same = rpcrdma_logged.error == ep->error &&
+	       rpcrdma_logged.reason == ep->reason &&
 	       rpcrdma_same_host(rpcrdma_logged.peer_name, ep->peer_name) &&
 	       time_before(jiffies, rpcrdma_logged.when + RPCRDMA_SAME_FAILURE);
 	/* What is not logged does not count: one that lasts is said again */
 	if (!same) {
+		rpcrdma_logged.reason = ep->reason;
 		rpcrdma_logged.error = ep->error;
 		rpcrdma_logged.when = jiffies;
 		strscpy(rpcrdma_logged.peer_name, ep->peer_name,
@@ -235,6 +244,9 @@ static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
 		return false;
 	ib_drain_rq(ep->qp);
 	ib_drain_sq(ep->qp);
+	/* Where they could not post, nobody has waited for the handler that runs */
+	flush_work(&ep->recv_cq->work);
+	flush_work(&ep->send_cq->work);
 	return rpcrdma_ep_all_back(ep);
 }
 
@@ -348,6 +360,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	ep->send_poll = attr->send_poll;
 	ep->recv_poll = attr->recv_poll;
 	ep->last_error = attr->last_error;
+	ep->last_reason = attr->last_reason;
 	ep->local.send_size = attr->inline_send;
 	ep->local.recv_size = attr->inline_recv;
 	ep->max_version = attr->max_version;
@@ -430,10 +443,11 @@ static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
 		/* rdma_rw adds a slot per context to those asked for, and
 		 * those are in sq_depth already.
 		 */
-		attr.cap.max_rdma_ctxs = min(ep->sizes.credits *
-					     RPCRDMA_RW_CTXS_PER_CREDIT,
-					     ep->sizes.sq_depth - 1);
-		attr.cap.max_send_wr -= attr.cap.max_rdma_ctxs;
+		ep->rw_ctxs = min(max(ep->sizes.credits * RPCRDMA_RW_CTXS_PER_CREDIT,
+				      RPCRDMA_RW_CTXS_LEAST),
+				  ep->sizes.sq_depth - 1);
+		attr.cap.max_rdma_ctxs = ep->rw_ctxs;
+		attr.cap.max_send_wr -= ep->rw_ctxs;
 	}
 	rc = RPCRDMA_ALLOC(-ENOMEM, rdma_create_qp(ep->id, ep->pd, &attr));
 	if (rc)
@@ -499,7 +513,8 @@ static int rpcrdma_ep_create_queues(struct rpcrdma_ep *ep)
 		    rpcrdma_plan_queues(&ep->sizes, &want, &ep->limits))
 			break;
 	}
-	if (!rc && ep->sizes.credits < planned)
+	if (!rc && ep->sizes.credits < planned &&
+	    rpcrdma_device_is_news(ep, ep->sizes.credits))
 		rpcrdma_ep_warn(ep, "the device allows %u credits, not %u",
 				ep->sizes.credits, planned);
 	return rc;

@@ -100,18 +100,14 @@ bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep, enum rpcrdma_ep_state next)
  */
 void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err, const char *reason)
 {
-	enum rpcrdma_ep_state prev;
 	unsigned long flags;
 	bool first;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	prev = ep->state;
 	first = __rpcrdma_ep_change_state(ep, RPCRDMA_EP_CLOSING);
 	if (first) {
 		ep->error = err;
 		ep->reason = reason;
-		if (prev != RPCRDMA_EP_LIVE && err == ep->last_error)
-			ep->reason = NULL;
 		rpcrdma_queue_work(&ep->teardown);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);

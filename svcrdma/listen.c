@@ -69,13 +69,19 @@ static int connect_request(struct svc_rdma_listener *listener,
 	struct svc_rdma_conn *conn = NULL;
 	/* The CM's own work waits meanwhile, also for a mount that has to reconnect */
 	unsigned int noio = memalloc_noio_save();
+	bool full = READ_ONCE(listener->nr_pending) >= SVC_RDMA_MAX_PENDING;
 
-	if (READ_ONCE(listener->nr_pending) < SVC_RDMA_MAX_PENDING)
+	if (!full)
 		conn = svc_rdma_conn_create(&listener->xprt, &svc_rdma_class,
 					    id, event);
 	memalloc_noio_restore(noio);
 	if (!conn) {
 		atomic_inc(&listener->status.refused);
+		pr_warn_ratelimited("listener %s on %s: a Connect Request is not answered: %s\n",
+				    listener->status.name,
+				    dev_name(&id->device->dev),
+				    full ? "too many wait for a thread" :
+				    "no memory, or the device is being removed");
 		return -ENOMEM;
 	}
 	spin_lock(&listener->lock);

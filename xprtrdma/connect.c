@@ -114,6 +114,7 @@ static struct rpcrdma_ep *rpcrdma_client_ep_create(struct rpcrdma_xprt *rx)
 		.send_poll = IB_POLL_WORKQUEUE,
 		.recv_poll = IB_POLL_WORKQUEUE,
 		.last_error = rx->last_error,
+		.last_reason = rx->last_reason,
 	};
 
 	return rpcrdma_ep_create(&attr);
@@ -155,13 +156,16 @@ static int rpcrdma_connect(struct rpcrdma_xprt *rx)
 
 	rpcrdma_disconnect(rx);
 	ep = rpcrdma_client_ep_create(rx);
-	if (!ep)
+	if (!ep) {
+		rx->last_reason = NULL;
 		return -ENOMEM;
+	}
 	rpcrdma_set_ep(rx, ep);
 	rpcrdma_credits_reset(rx);
 	rx->limits.vers_max = ep->max_version;
 	rc = rpcrdma_ep_connect(ep, NULL, (struct sockaddr *)&rx->xprt.addr);
 	if (rc) {
+		rx->last_reason = ep->reason;
 		rpcrdma_disconnect(rx);
 		rpcrdma_version_refused(rx, rc);
 		return rc;

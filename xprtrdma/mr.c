@@ -79,6 +79,17 @@ static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
 	kfree(mr);
 }
 
+/* Once for a connection: it is tried again and again */
+static void rpcrdma_mrs_are_short(struct rpcrdma_mr_pool *pool,
+				  const struct rpcrdma_ep *ep, long err)
+{
+	if (pool->told_short)
+		return;
+	pool->told_short = true;
+	rpcrdma_ep_warn(ep, "no MR could be added to the %u there are (%ld)",
+			pool->count, err);
+}
+
 /* Return: how many were added, at most @nr and up to the limit */
 static unsigned int rpcrdma_mrs_add(struct rpcrdma_xprt *rx,
 				    struct rpcrdma_ep *ep, unsigned int nr)
@@ -89,8 +100,10 @@ static unsigned int rpcrdma_mrs_add(struct rpcrdma_xprt *rx,
 
 	for (added = 0; added < nr && pool->count < pool->limit; added++) {
 		mr = rpcrdma_mr_alloc(ep);
-		if (IS_ERR(mr))
+		if (IS_ERR(mr)) {
+			rpcrdma_mrs_are_short(pool, ep, PTR_ERR(mr));
 			break;
+		}
 		spin_lock(&pool->lock);
 		list_add(&mr->list, &pool->idle);
 		list_add(&mr->all, &pool->all);
@@ -161,6 +174,7 @@ int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
 	struct rpcrdma_mr_pool *pool = &rx->pool;
 	unsigned int payload = ep->sizes.mrs_per_payload;
 
+	pool->told_short = false;
 	pool->limit = max(2 * payload + MRS_EXTRA,
 			  ep->sizes.credits * (payload + 1));
 	if (!rpcrdma_mrs_add(rx, ep, min(MRS_INITIAL, pool->limit)))

@@ -104,11 +104,13 @@ static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
 
 /*
  * There is no keep-alive: an RPC that times out is how a dead path shows. A
- * new connection sends all that is pending again.
+ * new connection sends all that is pending again, and is none of those to blame that
+ * timed out on the one before.
  */
 static void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
 {
-	xprt_force_disconnect(xprt);
+	if (task->tk_rqstp->rq_connect_cookie == READ_ONCE(xprt->connect_cookie))
+		xprt_force_disconnect(xprt);
 }
 
 static void xprt_rdma_set_connect_timeout(struct rpc_xprt *xprt,

@@ -121,7 +121,8 @@ struct rpcrdma_ep_ops {
  * @send_poll: context of Send completions; no softirq, they take the Send Queue's lock
  * @recv_poll: context of Receive completions; likewise, for what answers them
  * @last_error: how the previous attempt to reach this peer ended; the same
- *	error again is not logged again
+ *	error for the same reason is not logged again
+ * @last_reason: that reason; only compared
  */
 struct rpcrdma_ep_attr {
 	const struct rpcrdma_ep_ops *ops;
@@ -136,6 +137,7 @@ struct rpcrdma_ep_attr {
 	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
 	int last_error;
+	const char *last_reason;
 };
 
 /**
@@ -265,6 +267,7 @@ struct rpcrdma_ep_counters {
  * @error: the first error, negative errno; 0 after an orderly close
  * @reason: the first error in words, NULL if it is nothing to log
  * @last_error: see struct rpcrdma_ep_attr
+ * @last_reason: see struct rpcrdma_ep_attr
  * @setup_lock: held while somebody connects or accepts; the teardown takes it
  * @ops: the side's callbacks
  * @owner: the side's own
@@ -287,6 +290,7 @@ struct rpcrdma_ep_counters {
  * @send_cq: Send completions
  * @recv_cq: Receive completions
  * @qp: queue pair
+ * @rw_ctxs: of a Responder: rdma_rw's contexts, and its MRs where it needs them
  * @doubtful_reads: RDMA Reads that fail may complete with success: see
  *	rpcrdma_ep_read_failed()
  * @mr_type: MR type to allocate
@@ -319,6 +323,7 @@ struct rpcrdma_ep {
 	int error;
 	const char *reason;
 	int last_error;
+	const char *last_reason;
 	struct mutex setup_lock;
 	const struct rpcrdma_ep_ops *ops;
 	void *owner;
@@ -341,6 +346,7 @@ struct rpcrdma_ep {
 	struct ib_cq *send_cq;
 	struct ib_cq *recv_cq;
 	struct ib_qp *qp;
+	u32 rw_ctxs;
 	bool doubtful_reads;
 	enum ib_mr_type mr_type;
 	unsigned long connect_timeout;
@@ -578,6 +584,7 @@ static inline void rpcrdma_ep_gave_back(struct rpcrdma_ep *ep)
 /* device.c */
 int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device);
 void rpcrdma_device_detach(struct rpcrdma_ep *ep);
+bool rpcrdma_device_is_news(struct rpcrdma_ep *ep, u32 credits);
 int rpcrdma_device_pd_get(struct rpcrdma_ep *ep);
 void rpcrdma_device_pd_put(struct rpcrdma_ep *ep);
 int rpcrdma_device_init(void);
