@@ -18,7 +18,7 @@ static const char *const item_blocks[] = {
 	"reject", NULL
 };
 
-static const char *const statement_blocks[] = { "loop", "until", "if", NULL };
+static const char *const statement_blocks[] = { "loop", "until", NULL };
 
 static int listed(const char *const *list, const char *word)
 {

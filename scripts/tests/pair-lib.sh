@@ -12,7 +12,7 @@ pair() {
 	rm -rf "${OUT:?}/$name"
 	mkdir -p "$OUT/$name"
 	: >"$OUT/$name/log" # or follow_results may be there first
-	"$SCRIPTS/vm/run" -t 600 -d "$OUT/$name" -a "$SCRIPTS/tests/suites=/test/suites" "$@" \
+	"$SCRIPTS/vm/run" -t 1500 -d "$OUT/$name" -a "$SCRIPTS/tests/suites=/test/suites" "$@" \
 		"$server,$SCRIPTS/tests/pair.sh" "$client,$SCRIPTS/tests/pair.sh" >"$OUT/$name/log" 2>&1 &
 	follow_results "$name" $!
 }
@@ -25,7 +25,7 @@ single() {
 	rm -rf "${OUT:?}/$name"
 	mkdir -p "$OUT/$name"
 	: >"$OUT/$name/log" # or follow_results may be there first
-	"$SCRIPTS/vm/run" -t 300 -d "$OUT/$name" "$@" "$guest" >"$OUT/$name/log" 2>&1 &
+	"$SCRIPTS/vm/run" -t 700 -d "$OUT/$name" "$@" "$guest" >"$OUT/$name/log" 2>&1 &
 	follow_results "$name" $! "the guest"
 }
 

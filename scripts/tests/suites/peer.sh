@@ -21,6 +21,9 @@ peer_files() {
 	for n in $(seq 40); do
 		: >$EXPORT/peer/many/entry-with-a-name-of-several-words-$n
 	done
+	# GETACL of it fills a page, and goes on in the next one
+	mkdir -p $EXPORT/peer/acl
+	seq 1000 1329 | sed 's/.*/d:u:&:r/' | setfacl -M - $EXPORT/peer/acl
 	ln -sf "$(head -c 1001 </dev/zero | tr '\0' x)" $EXPORT/peer/link
 }
 
@@ -117,17 +120,25 @@ peer_lose() {
 		add rule ip peer_hold in udp dport 4791 @th,64,8 $1 counter drop"
 }
 
-# The same, until some time after Calls had to wait
+# The same, until Calls had to wait and COMMAND succeeds: peer_hold KIND PACKETS COMMAND... A
+# time in its place may be longer than the device tries again
 peer_hold() {
 	peer_bound "$1"
 	peer_lose "$2"
+	shift 2
 	(
 		set +e
 		wait_for 30 peer_waits
-		[ ! -e /run/peer_stop ] || exit
-		sleep 1.5
+		wait_for 30 "$@"
 		nft delete table ip peer_hold
 	) >/dev/null 2>&1 &
+}
+
+# peer_took ID NAME N: on a connection that came after this one the count NAME is N at least
+peer_took() {
+	awk -v id="$1" -v name="$2" -v n="$3" '
+		/ side=server / { split($1, at, "="); for (i = 2; i <= NF; i++) { split($i, kv, "="); if (at[2] > id && kv[1] == name && kv[2] >= n) found = 1 } }
+		END { exit !found }' /proc/net/rpcrdma/connections
 }
 
 # Calls did wait, and what others had taken was not too much
@@ -141,8 +152,12 @@ peer_waited() {
 }
 
 peer_reads_bound() { peer_bound read; }
-# What RDMA Reads bring
-peer_reads_hold() { peer_hold read 13-16; }
+# What RDMA Reads bring, until the small Calls of reads-wait, which come last, are answered
+peer_reads_hold() {
+	local before
+	before=$(peer_newest)
+	peer_hold read 13-16 peer_took "${before%% *}" sends 8
+}
 peer_reads_waited() { peer_waited read 259; }
 
 # All of what RDMA Reads bring, with one thread of nfsd; at least $1 packets of it
@@ -172,15 +187,9 @@ peer_acks_lost() {
 	peer_lost "$1"
 }
 
-# The only thread of nfsd hangs in a WRITE, on a file system that is frozen until $1 messages
-# are here on the connection that is made next, so that each of them keeps its Receive: or
-# cannot come, for want of one, which the device answers with RNR.
-peer_newest() { sed -nE 's/^id=([0-9]+) side=server .* recvs=([0-9]+) .*/\1 \2/p' /proc/net/rpcrdma/connections | sort -n | tail -n 1; }
-# peer_received ID: messages on the newest connection, if that came after this one
-peer_received() { peer_newest | awk -v id="$1" '{ n = $1 > id ? $2 : 0 } END { print n + 0 }'; }
-peer_received_all() { [ "$(peer_received "$1")" -ge "$2" ]; }
-peer_frozen() {
-	local before
+# A file system that is frozen until COMMAND succeeds: peer_freeze THREADS COMMAND... Threads
+# of nfsd hang in WRITEs there.
+peer_freeze() {
 	modprobe -a loop ext4
 	truncate -s 32M /run/frozen.img
 	losetup /dev/loop2 /run/frozen.img
@@ -190,42 +199,90 @@ peer_frozen() {
 	: >/frozen/file
 	chmod 666 /frozen/file
 	exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=43 "*:/frozen"
-	echo 1 >/proc/fs/nfsd/threads
-	device_count send_rnr_err >/run/peer_rnr
+	echo "$1" >/proc/fs/nfsd/threads
+	shift
 	rm -f /run/peer_thawed
 	fsfreeze --freeze /frozen
-	before=$(peer_newest)
 	(
 		set +e
-		wait_for 30 peer_received_all "${before%% *}" "$1"
-		peer_received "${before%% *}" >/run/peer_received
+		wait_for 60 "$@"
+		echo $? >/run/peer_came
 		device_count send_rnr_err >>/run/peer_rnr
 		fsfreeze --unfreeze /frozen
 		touch /run/peer_thawed
 	) >/dev/null 2>&1 &
 }
-peer_unfrozen() {
-	wait_for 40 test -e /run/peer_thawed
+peer_thawed() {
+	wait_for 70 test -e /run/peer_thawed
 	echo 8 >/proc/fs/nfsd/threads
 	exportfs -u '*:/frozen'
 	wait_for 30 umount /frozen
 	losetup -d /dev/loop2
 	rm /run/frozen.img
+	[ "$(cat /run/peer_came)" = 0 ]
+}
+
+# The only thread of nfsd hangs until $1 messages are here on the connection that is made
+# next, so that each of them keeps its Receive: or cannot come, for want of one, which the
+# device answers with RNR.
+peer_newest() { sed -nE 's/^id=([0-9]+) side=server .* recvs=([0-9]+) .*/\1 \2/p' /proc/net/rpcrdma/connections | sort -n | tail -n 1; }
+# peer_received ID: messages on the newest connection, if that came after this one
+peer_received() { peer_newest | awk -v id="$1" '{ n = $1 > id ? $2 : 0 } END { print n + 0 }'; }
+peer_received_all() { [ "$(peer_received "$1" | tee /run/peer_received)" -ge "$2" ]; }
+peer_frozen() {
+	local before
+	device_count send_rnr_err >/run/peer_rnr
+	before=$(peer_newest)
+	peer_freeze 1 peer_received_all "${before%% *}" "$1"
+}
+peer_unfrozen() {
+	peer_thawed
 	echo "$(cat /run/peer_received) messages, RNR counted: $(paste -sd' ' /run/peer_rnr)"
-	[ "$(cat /run/peer_received)" -ge "$1" ]
 	[ "$(sort -u /run/peer_rnr | wc -l)" = 1 ]
+}
+
+# As many threads may hang as a client has credits (64), and eight others do not, until the
+# peer has removed the file $1
+peer_frozen_many() {
+	: >"$EXPORT/peer/$1"
+	peer_freeze 72 test ! -e "$EXPORT/peer/$1"
 }
 
 peer_replies_bound() { peer_bound reply; }
 # Acknowledgements. With one thread of nfsd it is certain which Calls have to wait
 peer_replies_hold() {
+	local before
+	before=$(peer_newest)
 	echo 1 >/proc/fs/nfsd/threads
-	peer_hold reply 17
+	# The last message but small Calls is the one that is refused
+	peer_hold reply 17 peer_took "${before%% *}" bad_headers 1
 }
 # Each thread may find room, and take a page for the head and those of the largest READ here
 peer_replies_waited() {
 	echo 8 >/proc/fs/nfsd/threads
 	peer_waited reply $((259 + $1 * 257))
+}
+
+# The Replies ($1: or what is read) of the connection that is made next have so many pages at
+# most, and have had them
+peer_pages_watch() {
+	rm -f /run/peer_stop /run/peer_seen /run/peer_done
+	peer_newest | cut -d' ' -f1 >/run/peer_before
+	(
+		set +e
+		while [ ! -e /run/peer_stop ]; do
+			sed -nE "s/^id=([0-9]+) side=server .* most_${1:-reply}_pages=([0-9]+) .*/\1 \2/p" \
+				/proc/net/rpcrdma/connections >>/run/peer_seen
+			sleep 0.2
+		done
+		touch /run/peer_done
+	) >/dev/null 2>&1 &
+}
+peer_pages_are() {
+	touch /run/peer_stop
+	wait_for 20 test -e /run/peer_done
+	awk -v id="$(cat /run/peer_before)" -v want="$1" '$1 > id && $2 > pages { pages = $2 }
+		END { print pages + 0, "pages at most"; exit pages != want }' /run/peer_seen
 }
 
 # Whoever sets up a security context is referred to a gss-proxy that knows no procedure
@@ -245,9 +302,10 @@ peer_hook() {
 	[ -z "$command" ] || on_server "$command" >/dev/null
 }
 
-# PEER_ONLY and PEER_NOT: expressions for names
+# PEER_ONLY and PEER_NOT: expressions for names. PEER_HALF: 0 or 1, every second one of those
 peer_cases() {
-	(cd "$PEER_CASES" && printf '%s\n' *.peer) | grep -E "^${PEER_ONLY:-.}" | grep -vE "^${PEER_NOT:-$}"
+	(cd "$PEER_CASES" && printf '%s\n' *.peer) | grep -E "^${PEER_ONLY:-.}" | grep -vE "^${PEER_NOT:-$}" |
+		awk -v half="${PEER_HALF:-}" 'half == "" || NR % 2 == half'
 }
 
 # Names that match nothing are mistyped
@@ -275,7 +333,7 @@ peer_lacks() {
 # NFSv3 has no path to a file: the server says what it calls them
 peer_handles() {
 	local file
-	for file in 64k link scratch; do
+	for file in 64k link scratch acl; do
 		printf -- '-M fh-%s=X:%s ' $file "$(on_server "peer_handle $EXPORT/peer/$file")"
 	done
 	printf -- '-M fh-dir=X:%s ' "$(on_server "peer_handle $EXPORT/peer")"

@@ -24,6 +24,17 @@ read_mrs_used() {
 	[ "$mrs" -ge $((reads + writes)) ]
 }
 
+# What is read into is open to whoever shares its protection domain on iWARP
+read_mrs_domains() {
+	local connections domains want=1
+	connections=$(grep -c "side=server state=live " /proc/net/rpcrdma/connections)
+	domains=$(rdma resource show pd | grep -c 'comm \[rpcrdma\]')
+	echo "$connections connections, $domains protection domains"
+	[ "${RDMA_TYPE:-rxe}" != siw ] || want=$connections
+	[ "$connections" -ge 2 ]
+	[ "$domains" = "$want" ]
+}
+
 suite_read_mrs() {
 	check "mount read_mrs" mount_nfs vers=4.2
 	mountpoint -q $MNT || return 0
@@ -31,4 +42,10 @@ suite_read_mrs() {
 	check "verified I/O read_mrs" matrix_io
 	check "the server registers what it reads into" read_mrs_used
 	check "umount read_mrs" umount_nfs
+	check "mount read_mrs nconnect" mount_nfs vers=3,nconnect=2
+	mountpoint -q $MNT || return 0
+	check "verified I/O read_mrs nconnect" matrix_io
+	check "a protection domain for each connection on iWARP, one for all elsewhere" \
+		on_server read_mrs_domains
+	check "umount read_mrs nconnect" umount_nfs
 }
