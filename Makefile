@@ -79,12 +79,12 @@ help:
 #h   make demo          two virtual machines: one serves NFS/RDMA, one mounts it
 #h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
 #h   make check         everything that is tested; ends with "N passed, N failed".
-#h                      One that passes takes no more than its groups' budgets, some
-#h                      151 minutes; a group that overruns its own by a quarter is
-#h                      stopped (scripts/check --list)
+#h                      Two groups run at a time; one that overruns its budget by a
+#h                      quarter is stopped (scripts/check --list)
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
-#h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|siw|
-#h                      force-mr|kcsan|storm|storm-debug|swap|beside|fuzz (all),
+#h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|faults|
+#h                      siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|
+#h                      in-tree (all),
 #h                      MINUTES= SEED= KERNELS= BESIDE= (scripts/soak)
 #h   make bench         what an RPC costs, with this module and with the stock one;
 #h                      KERNEL=6.1|6.12 (both); RATES=y: throughput too
@@ -108,4 +108,5 @@ help:
 #h   make fuzz          a minute of each fuzzer
 #h   make coverage      lines and branches of the pure files that tests take
 #h   make mutants       change the pure files in 3,100 places: do tests notice?
+#h                      (make check: in every fourth)
 #h   make setup         install and download what the above need (they do it)
