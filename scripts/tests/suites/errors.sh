@@ -30,7 +30,12 @@ suite_errors_no_device() {
 
 suite_errors() {
 	check "mount of an address nobody has" \
-		mount_fails 10.0.0.77 20049 '10.0.0.77:20049.*device' 30
+		mount_fails 10.0.0.77 20049 '10.0.0.77:20049.*no RDMA device or neighbour' 30
+	# Within the time in which one that ends as the last one did is not logged again
+	ip route add unreachable 10.0.0.77
+	check "mount of it where the reason is another one, the error the same" \
+		mount_fails 10.0.0.77 20049 '10.0.0.77:20049.*no route to this address (-113)' 30
+	ip route del unreachable 10.0.0.77
 	check "mount of an address without a route" \
 		mount_fails 192.0.2.1 20049 '192.0.2.1:20049' 30
 	check "mount of a port without a listener" \
