@@ -7,8 +7,9 @@
 # things reach: a recall, IPv6, an ACL in a Long Call, messages that are large and inline,
 # a peer with two Read chunks. What was asked for succeeds all the same or ends in an
 # error, in bounded time; asked for again it succeeds. Then the queue pair of a
-# connection with I/O under way cannot be ended. That nothing is left behind pair.sh sees
-# at the end; that no place is left out scripts/soak.
+# connection with I/O under way cannot be ended, and one is not to be had with all
+# credits. That nothing is left behind pair.sh sees at the end; that no place is left
+# out scripts/soak.
 #
 # Both guests need a module built with CONFIG_RPCRDMA_FAULT=y. ALLOC_ONLY is an
 # expression for the places to try, ALLOC_SIDES says on which side.
@@ -223,15 +224,42 @@ alloc_cut() {
 	done
 }
 
+# A device that refuses what it said it could do is asked for fewer credits, and each mount
+# again; the log has that once.
+alloc_credits_lines() { dmesg | grep -c "rpcrdma: $1 .*the device allows" || :; }
+alloc_credits_one() {
+	local side=$1 site=$2 before after i
+	before=$(alloc_on "$side" alloc_credits_lines "$side")
+	for i in 1 2 3; do
+		alloc_on "$side" alloc_arm "$site"
+		mount_nfs vers=4.2,timeo=100 || return
+		umount_nfs || return
+		alloc_on "$side" alloc_failed "$site" || { echo "it was not reached"; return 1; }
+	done
+	after=$(alloc_on "$side" alloc_credits_lines "$side")
+	echo "lines: $before before, $after now"
+	[ "$after" -ge 1 ]
+	[ "$after" -le $((before + 1)) ]
+}
+alloc_credits() {
+	local side site
+	check "alloc: a mount before" alloc_io
+	for side in client server; do
+		site=$(alloc_on "$side" alloc_hits | tr ' ' '\n' | sed -n 's/=.*//; /:rpcrdma_ep_create_qp:/p')
+		check "alloc: the device refuses credits, $side" alloc_credits_one "$side" "$site"
+	done
+}
+
 suite_allocfail() {
 	local side
 	: >/run/alloc_tried
 	echo 0 >/run/alloc_turn
-	for side in ${ALLOC_SIDES:-load client listen server cut}; do
+	for side in ${ALLOC_SIDES:-load client listen server cut credits}; do
 		case $side in
 		load) alloc_loading ;;
 		listen) alloc_listening ;;
 		cut) alloc_cut ;;
+		credits) alloc_credits ;;
 		*) alloc_side "$side" ;;
 		esac
 	done
