@@ -141,10 +141,17 @@ static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 	return rpcrdma_place_chunks(req, hdr);
 }
 
+/*
+ * Its caller may be frozen, and would keep the only credit of a new connection: after an
+ * error there is none more, as there is after a Reply.
+ */
 static void rpcrdma_fail_rqst(struct rpc_rqst *rqst, int err)
 {
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
+	spin_lock(&xprt->transport_lock);
+	xprt_release_rqst_cong(rqst->rq_task);
+	spin_unlock(&xprt->transport_lock);
 	spin_lock(&xprt->queue_lock);
 	rpcrdma_rpc_fail(rqst, err);
 	xprt_unpin_rqst(rqst);

@@ -404,49 +404,20 @@ bad_preemption() {
 bad_preempt() { [ ! -e $BAD_PREEMPTION ] || echo "$1" >$BAD_PREEMPTION; }
 
 # A process that is frozen is woken for the new connection and does not run: its RPC is not
-# asleep when an error comes for it, and the connection goes down. Nobody waits for it to
-# sleep then: it is not ended, and sent again when the process goes on. Frozen it is where
-# it waits, as it would be for a suspend.
+# asleep when an error comes for it. It ends at once all the same, and is not sent again when
+# the process goes on. Frozen it is where it waits, as it would be for a suspend.
 BAD_FREEZER=/run/freezer
 BAD_PROBES=/sys/kernel/tracing/kprobe_events
 BAD_TRACE=/sys/kernel/tracing/instances/awake
 BAD_REVERSE=/sys/kernel/tracing/instances/reverse
 bad_load_awake() {
-	local tries
+	local frozen other
 	mkdir -p $BAD_FREEZER
 	mount -t cgroup -o freezer freezer $BAD_FREEZER
 	mkdir $BAD_FREEZER/frozen
-	echo 'p:awake/closing rpcrdma_client_closing' >>$BAD_PROBES
 	echo 'p:awake/complete xprt_complete_rqst octets=%si:s32' >>$BAD_PROBES
 	mkdir $BAD_TRACE
 	trap bad_awake_end EXIT
-	for tries in 1 2 3 4 5; do
-		bad_awake
-		bad_awake_judge || break
-		# The connection went down too late
-		on_server "proxy_rules $BAD_CASE"
-	done
-	[ "$(cat /run/awake)" = given-up ]
-}
-# However it ended
-bad_awake_end() {
-	set +e
-	echo THAWED >$BAD_FREEZER/frozen/freezer.state
-	wire_up 2>/dev/null
-	echo 0 >$BAD_TRACE/events/awake/enable
-	rmdir $BAD_TRACE
-	echo '-:awake/closing' >>$BAD_PROBES
-	echo '-:awake/complete' >>$BAD_PROBES
-	# Not while somebody is still in it
-	wait_for 20 rmdir $BAD_FREEZER/frozen
-	umount $BAD_FREEZER
-}
-bad_freeze() {
-	echo "$1" >$BAD_FREEZER/frozen/freezer.state
-	wait_for 20 grep -qx "$1" $BAD_FREEZER/frozen/freezer.state
-}
-bad_awake() {
-	local frozen other
 	bad_unconnect
 	# shellcheck disable=SC2016 # that of the shell that becomes stat
 	bash -c 'echo $$ >'$BAD_FREEZER'/frozen/cgroup.procs; exec stat '$MNT/odd &
@@ -461,19 +432,29 @@ bad_awake() {
 	echo 1 >$BAD_TRACE/events/awake/enable
 	wire_up
 	wait_job $other
+	wait_for 20 bad_awake_ended
 	echo 0 >$BAD_TRACE/events/awake/enable
 	bad_freeze THAWED
 	wait_job $frozen
 }
-# Only an RPC that ends in an error has no octets. Return: true when it ended before the
-# connection went down, so that there was nothing to give up
-bad_awake_judge() {
-	awk '
-	/ closing: / { down = 1 }
-	/ complete: .* octets=0$/ && !verdict { verdict = down ? "waited-for" : "too-early" }
-	END { print verdict ? verdict : down ? "given-up" : "still-up" }' $BAD_TRACE/trace | tee /run/awake
-	[ "$(cat /run/awake)" = too-early ]
+# However it ended
+bad_awake_end() {
+	set +e
+	echo THAWED >$BAD_FREEZER/frozen/freezer.state
+	wire_up 2>/dev/null
+	echo 0 >$BAD_TRACE/events/awake/enable
+	rmdir $BAD_TRACE
+	echo '-:awake/complete' >>$BAD_PROBES
+	# Not while somebody is still in it
+	wait_for 20 rmdir $BAD_FREEZER/frozen
+	umount $BAD_FREEZER
 }
+bad_freeze() {
+	echo "$1" >$BAD_FREEZER/frozen/freezer.state
+	wait_for 20 grep -qx "$1" $BAD_FREEZER/frozen/freezer.state
+}
+# Only an RPC that ends in an error has no octets
+bad_awake_ended() { grep -q ' complete: .* octets=0$' $BAD_TRACE/trace; }
 
 # ---- a case ------------------------------------------------------------------
 
