@@ -108,5 +108,5 @@ help:
 #h   make fuzz          a minute of each fuzzer
 #h   make coverage      lines and branches of the pure files that tests take
 #h   make mutants       change the pure files in 3,100 places: do tests notice?
-#h                      (make check: in every fourth)
+#h                      (make check: in every tenth)
 #h   make setup         install and download what the above need (they do it)
