@@ -57,7 +57,8 @@
 
 /*
  * 6.1 queues a callback for the service's threads in a list with a lock of its
- * own. A macro, so that not every file needs the sunrpc headers.
+ * own. Those of one transport leave the queue for a list (by rq_bc_pa_list), and
+ * the others keep their order. Macros, so that not every file needs the sunrpc headers.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #define rpcrdma_bc_enqueue(serv, rqst)					\
@@ -65,12 +66,43 @@ do {									\
 	lwq_enqueue(&(rqst)->rq_bc_list, &(serv)->sv_cb_list);		\
 	svc_pool_wake_idle_thread(&(serv)->sv_pools[0]);		\
 } while (0)
+#define rpcrdma_bc_dequeue(serv, of_xprt, list)				\
+do {									\
+	struct llist_node *_all = lwq_dequeue_all(&(serv)->sv_cb_list);	\
+	struct llist_node **_at, *_behind;				\
+	struct rpc_rqst *_rqst;						\
+									\
+	lwq_for_each_safe(_rqst, _at, _behind, &_all, rq_bc_list) {	\
+		if (_rqst->rq_xprt == (of_xprt)) {			\
+			list_add_tail(&_rqst->rq_bc_pa_list, list);	\
+			_rqst = NULL;					\
+		}							\
+	}								\
+	if (_all) {							\
+		lwq_enqueue_batch(_all, &(serv)->sv_cb_list);		\
+		svc_pool_wake_idle_thread(&(serv)->sv_pools[0]);	\
+	}								\
+} while (0)
 #else
 #define rpcrdma_bc_enqueue(serv, rqst)					\
 do {									\
 	spin_lock(&(serv)->sv_cb_lock);					\
 	list_add_tail(&(rqst)->rq_bc_list, &(serv)->sv_cb_list);	\
 	wake_up(&(serv)->sv_cb_waitq);					\
+	spin_unlock(&(serv)->sv_cb_lock);				\
+} while (0)
+#define rpcrdma_bc_dequeue(serv, of_xprt, list)				\
+do {									\
+	struct rpc_rqst *_rqst, *_next;					\
+									\
+	spin_lock(&(serv)->sv_cb_lock);					\
+	list_for_each_entry_safe(_rqst, _next, &(serv)->sv_cb_list,	\
+				 rq_bc_list) {				\
+		if (_rqst->rq_xprt == (of_xprt)) {			\
+			list_del(&_rqst->rq_bc_list);			\
+			list_add_tail(&_rqst->rq_bc_pa_list, list);	\
+		}							\
+	}								\
 	spin_unlock(&(serv)->sv_cb_lock);				\
 } while (0)
 #endif

@@ -107,10 +107,35 @@ void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst)
 	xprt_put(xprt);
 }
 
+/*
+ * The service's threads may stop before they come to what is queued, and whatever is
+ * queued then stays there, with its reference to the transport. A queued callback has
+ * one, so that without any there may be no service by now, and its pointer is stale.
+ */
+static void rpcrdma_bc_drop_queued(struct rpc_xprt *xprt)
+{
+	struct rpc_rqst *rqst, *next;
+	LIST_HEAD(queued);
+
+	spin_lock(&xprt->bc_pa_lock);
+	if (xprt->bc_serv && atomic_read(&xprt->bc_slot_count))
+		rpcrdma_bc_dequeue(xprt->bc_serv, xprt, &queued);
+	/* sunrpc leaves the pointer when the callback service is destroyed */
+	xprt->bc_serv = NULL;
+	spin_unlock(&xprt->bc_pa_lock);
+
+	list_for_each_entry_safe(rqst, next, &queued, rq_bc_pa_list) {
+		atomic_dec(&xprt->bc_slot_count);
+		xprt_rdma_bc_free_rqst(rqst);
+	}
+}
+
 /**
- * xprt_rdma_bc_destroy - free the slots for callbacks that are idle
+ * xprt_rdma_bc_destroy - the session is over: no more callbacks
  * @xprt: transport
  * @reqs: unused: all
+ *
+ * Those that are queued are dropped, with their session, and idle slots freed.
  *
  * Context: process, may sleep.
  */
@@ -119,10 +144,7 @@ void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
 	struct rpc_rqst *rqst;
 
-	/* sunrpc leaves the pointer when the callback service is destroyed */
-	spin_lock(&xprt->bc_pa_lock);
-	xprt->bc_serv = NULL;
-	spin_unlock(&xprt->bc_pa_lock);
+	rpcrdma_bc_drop_queued(xprt);
 	for (;;) {
 		spin_lock(&xprt->bc_pa_lock);
 		rqst = list_first_entry_or_null(&xprt->bc_pa_list,

@@ -13,6 +13,7 @@
 /* NFSv4 (RFC 8881, section 18) */
 #define OP_PUTFH	22U
 #define OP_READ		25U
+#define OP_DESTROY_SESSION	44U
 #define OP_SEQUENCE	53U
 #define OP_CB_RECALL_ANY	8U
 #define OP_CB_SEQUENCE	11U
@@ -40,6 +41,7 @@ static const struct {
 	{ "READDIR", PROC_READDIR, 17 },
 	{ "COMMIT", PROC_COMMIT, 21 },
 	{ "READ4", PROC_READ4, -1 },
+	{ "DESTROY_SESSION", PROC_DESTROY_SESSION, -1 },
 	{ "OTHER", PROC_OTHER, -1 },
 };
 
@@ -110,8 +112,8 @@ static void walk_opaque(struct walk *w)
 	walk_skip(w, rpcrdma_xdr_roundup(walk_word(w)));
 }
 
-/* Return: whether it is a COMPOUND of NFSv4.1, whose first operation is SEQUENCE */
-static bool walk_to_session(struct walk *w)
+/* Return: the first operation of a COMPOUND */
+static uint32_t walk_to_first(struct walk *w)
 {
 	w->at = 24;
 	for (int auth = 0; auth < 2; auth++) {
@@ -120,7 +122,13 @@ static bool walk_to_session(struct walk *w)
 	}
 	walk_opaque(w);			/* tag */
 	walk_skip(w, 8);		/* minorversion, operations */
-	return walk_word(w) == OP_SEQUENCE;
+	return walk_word(w);
+}
+
+/* Return: whether it is a COMPOUND of NFSv4.1, whose first operation is SEQUENCE */
+static bool walk_to_session(struct walk *w)
+{
+	return walk_to_first(w) == OP_SEQUENCE;
 }
 
 /**
@@ -153,6 +161,16 @@ static bool is_read4(const uint8_t *msg, uint32_t len)
 		return false;
 	walk_opaque(&w);
 	return walk_word(&w) == OP_READ;
+}
+
+static enum proc call_proc4(const uint8_t *msg, uint32_t len)
+{
+	struct walk w = { .msg = msg, .len = len };
+
+	if (is_read4(msg, len))
+		return PROC_READ4;
+	return walk_to_first(&w) == OP_DESTROY_SESSION ?
+		PROC_DESTROY_SESSION : PROC_OTHER;
 }
 
 static uint8_t *put_word(uint8_t *to, uint32_t value)
@@ -207,7 +225,7 @@ enum proc rpc_call_proc(const uint8_t *msg, uint32_t len)
 	if (rpc_word(msg, 20) == 0)
 		return PROC_NULL;
 	if (rpc_word(msg, 12) == NFS_PROGRAM && rpc_word(msg, 16) == 4)
-		return is_read4(msg, len) ? PROC_READ4 : PROC_OTHER;
+		return call_proc4(msg, len);
 	if (!rpc_is_nfs3(msg, len))
 		return PROC_OTHER;
 	for (size_t i = 0; i < NPROCS; i++)

@@ -237,6 +237,41 @@ bad_load_callback_lost() {
 	echo "$rounds rounds, $unsent Replies could not be sent"
 }
 
+# The threads for callbacks get the processor when nobody else wants it, and somebody does
+# until the mount is gone, with the last of the clients that they are for.
+bad_load_unserved() {
+	local pid cpu jobs=()
+	bad_load_read
+	for pid in $(ps -eo pid=,comm= | awk '/NFSv4 callback/ { print $1 }'); do chrt -i -p 0 "$pid"; done
+	[ -n "$pid" ]
+	for ((cpu = 0; cpu < $(nproc); cpu++)); do
+		taskset -c $cpu sh -c 'while :; do :; done' &
+		jobs+=($!)
+	done
+	# shellcheck disable=SC2064 # those of now
+	trap "kill ${jobs[*]}" EXIT
+	bad_umount
+	kill "${jobs[@]}"
+	trap - EXIT
+	wait_for 20 rmmod rpcrdma
+	load_transport
+	bad_mount
+}
+
+# A mount whose first message is not answered
+bad_load_raise() {
+	local job
+	bad_umount
+	on_server "proxy_rules $BAD_CASE" >/dev/null
+	(bad_mount) &
+	job=$!
+	on_server "proxy_wait held"
+	echo 60 >/proc/sys/sunrpc/rdma_version_timeout
+	wait_for 20 job_ended $job
+	wait_job $job
+	bad_load_read
+}
+
 # COMMAND never gets its answer and is killed; the answer comes afterwards.
 bad_kill() {
 	local job
@@ -678,10 +713,10 @@ bad_beside_end() {
 	check "the mount beside bad servers was not disturbed" bad_beside_undisturbed
 	check "umount beside bad servers" umount_nfs $BAD_BESIDE
 }
-# Some take the wire down, or drop Acknowledgements, from all
+# Some take the wire down, or drop Acknowledgements, from all; or the last client goes
 bad_beside() {
 	case $(bad_lines "$BAD_CASE" load) in
-	at_once | awake | no_room) bad_beside_end ;;
+	at_once | awake | no_room | unserved) bad_beside_end ;;
 	*) bad_beside_begin ;;
 	esac
 }
