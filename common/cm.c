@@ -226,8 +226,9 @@ static const char *rpcrdma_connect_reason(int rc)
  * @src: local address to use, or NULL
  * @dst: the peer's address and port
  *
- * Context: process, sleeps; bounded by the timeouts of each step. On error the
- * teardown is under way: wait for it with rpcrdma_ep_wait_dead().
+ * Context: process, sleeps; bounded by the timeouts of each step, and on iWARP by what
+ * the driver takes to give a handshake up. On error the teardown is under way: wait for
+ * it with rpcrdma_ep_wait_dead().
  *
  * Return: 0 when LIVE; -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH, -ENODEV, or
  * another negative errno.

@@ -41,12 +41,14 @@ static void remember_v1(struct rpcrdma_nego *nego, u64 now)
  * @max: highest version that may be spoken
  * @now: the time
  * @memory: for how long a server is taken as one of version one
+ * @patience: for how long an answer to the first message is waited for
  *
  * Context: Any context.
  */
 void rpcrdma_nego_begin(struct rpcrdma_nego *nego, u32 max, u64 now,
-			u64 memory)
+			u64 memory, u64 patience)
 {
+	nego->patience = patience;
 	if (now - nego->v1_since >= memory)
 		nego->v1_known = false;
 	if (max < RPCRDMA_V2 || nego->v1_known) {
@@ -77,7 +79,6 @@ void rpcrdma_nego_sent(struct rpcrdma_nego *nego, u64 now)
  * rpcrdma_nego_expired - is the first message lost?
  * @nego: negotiation
  * @now: the time
- * @patience: for how long an answer is waited for
  *
  * If so, the connection is to be given up: rpcrdma_nego_lost() draws the
  * conclusion.
@@ -85,11 +86,10 @@ void rpcrdma_nego_sent(struct rpcrdma_nego *nego, u64 now)
  * Context: Any context.
  * Return: whether it was sent, nothing was heard, and the time is over.
  */
-bool rpcrdma_nego_expired(const struct rpcrdma_nego *nego, u64 now,
-			  u64 patience)
+bool rpcrdma_nego_expired(const struct rpcrdma_nego *nego, u64 now)
 {
 	return nego->state == RPCRDMA_NEGO_WAITING &&
-	       now - nego->sent_at >= patience;
+	       now - nego->sent_at >= nego->patience;
 }
 
 /* Version one is all that we can go back to */

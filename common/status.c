@@ -114,8 +114,8 @@ static void rpcrdma_show_ep(struct seq_file *seq, struct rpcrdma_ep *ep)
 		   ep->sizes.credits, ep->sizes.bc_credits,
 		   ep->sizes.sq_depth, ep->sizes.rq_depth,
 		   ep->sizes.send_sge, ep->sizes.mr_pages);
-	seq_printf(seq, " age=%u recvs=%llu recv_octets=%llu doorbells=%llu sends=%llu sends_inv=%llu reads=%llu writes=%llu reg_mrs=%llu local_invs=%llu remote_invs=%llu sendq_waits=%llu bad_headers=%llu",
-		   ep->created ? jiffies_to_msecs(jiffies - ep->created) / 1000 : 0,
+	seq_printf(seq, " age=%lu recvs=%llu recv_octets=%llu doorbells=%llu sends=%llu sends_inv=%llu reads=%llu writes=%llu reg_mrs=%llu local_invs=%llu remote_invs=%llu sendq_waits=%llu bad_headers=%llu",
+		   ep->created ? (jiffies - ep->created) / HZ : 0,
 		   c->recvs, c->recv_octets, c->doorbells,
 		   c->wrs[RPCRDMA_WR_SEND], c->wrs[RPCRDMA_WR_SEND_INV],
 		   c->wrs[RPCRDMA_WR_READ], c->wrs[RPCRDMA_WR_WRITE],

@@ -238,7 +238,7 @@ static void happen(struct rpcrdma_nego *nego, const struct nego_event *ev)
 {
 	switch (ev->kind) {
 	case BEGIN:
-		rpcrdma_nego_begin(nego, ev->vers, ev->now, MEMORY);
+		rpcrdma_nego_begin(nego, ev->vers, ev->now, MEMORY, PATIENCE);
 		break;
 	case SENT:
 		rpcrdma_nego_sent(nego, ev->now);
@@ -300,7 +300,7 @@ static void nego_resend_second(struct kunit *test)
 	struct rpcrdma_nego nego;
 
 	rpcrdma_nego_init(&nego);
-	rpcrdma_nego_begin(&nego, 2, 0, MEMORY);
+	rpcrdma_nego_begin(&nego, 2, 0, MEMORY, PATIENCE);
 	rpcrdma_nego_form(&nego, &first);
 	rpcrdma_nego_sent(&nego, 1);
 	rpcrdma_nego_heard(&nego, &refused, 2);
@@ -327,21 +327,16 @@ static void nego_patience(struct kunit *test)
 	struct rpcrdma_nego nego;
 
 	rpcrdma_nego_init(&nego);
-	KUNIT_EXPECT_FALSE(test, rpcrdma_nego_expired(&nego, 1ULL << 40,
-						      PATIENCE));
-	rpcrdma_nego_begin(&nego, 2, 500, MEMORY);
-	KUNIT_EXPECT_FALSE(test, rpcrdma_nego_expired(&nego, 1ULL << 40,
-						      PATIENCE));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_nego_expired(&nego, 1ULL << 40));
+	rpcrdma_nego_begin(&nego, 2, 500, MEMORY, PATIENCE);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_nego_expired(&nego, 1ULL << 40));
 	rpcrdma_nego_sent(&nego, 1000);
 	/* a second one does not begin the wait anew */
 	rpcrdma_nego_sent(&nego, 2000);
-	KUNIT_EXPECT_FALSE(test, rpcrdma_nego_expired(&nego, 1000 + PATIENCE - 1,
-						      PATIENCE));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_nego_expired(&nego, 1000 + PATIENCE,
-						     PATIENCE));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_nego_expired(&nego, 1000 + PATIENCE - 1));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_nego_expired(&nego, 1000 + PATIENCE));
 	rpcrdma_nego_heard(&nego, &reply, 3000);
-	KUNIT_EXPECT_FALSE(test, rpcrdma_nego_expired(&nego, 1ULL << 40,
-						      PATIENCE));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_nego_expired(&nego, 1ULL << 40));
 }
 
 /* A new transport speaks version one until a connection begins */
@@ -358,7 +353,7 @@ static void nego_new(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, form.option);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_nego_invalidates(&nego));
 	/* and remembers nothing: not even at the beginning of time */
-	rpcrdma_nego_begin(&nego, 2, 0, MEMORY);
+	rpcrdma_nego_begin(&nego, 2, 0, MEMORY, PATIENCE);
 	KUNIT_EXPECT_EQ(test, nego.state, RPCRDMA_NEGO_FIRST);
 }
 

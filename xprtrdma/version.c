@@ -10,11 +10,6 @@ static u64 rpcrdma_now(void)
 	return ktime_to_ms(ktime_get());
 }
 
-static u64 rpcrdma_patience(void)
-{
-	return (u64)READ_ONCE(xprt_rdma_version_timeout) * MSEC_PER_SEC;
-}
-
 /* Without an answer to the first message there is nothing else to wait for */
 static void rpcrdma_version_worker(struct work_struct *work)
 {
@@ -22,8 +17,7 @@ static void rpcrdma_version_worker(struct work_struct *work)
 		container_of(work, struct rpcrdma_xprt, version_worker.work);
 
 	mutex_lock(&rx->lock);
-	if (rx->ep && rpcrdma_nego_expired(&rx->nego, rpcrdma_now(),
-					   rpcrdma_patience()))
+	if (rx->ep && rpcrdma_nego_expired(&rx->nego, rpcrdma_now()))
 		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
 				       "no answer to a message of version two: version one is next");
 	mutex_unlock(&rx->lock);
@@ -75,9 +69,12 @@ static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
 void rpcrdma_version_begin(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
 {
 	u64 memory = (u64)READ_ONCE(xprt_rdma_version_memory) * MSEC_PER_SEC;
+	/* That of now: the timer is armed once, whatever the setting is later */
+	u64 patience = (u64)READ_ONCE(xprt_rdma_version_timeout) * MSEC_PER_SEC;
 
 	mutex_lock(&rx->lock);
-	rpcrdma_nego_begin(&rx->nego, ep->max_version, rpcrdma_now(), memory);
+	rpcrdma_nego_begin(&rx->nego, ep->max_version, rpcrdma_now(), memory,
+			   patience);
 	rpcrdma_version_apply(rx, ep);
 	mutex_unlock(&rx->lock);
 }
@@ -125,7 +122,7 @@ void rpcrdma_version_first_sent(struct rpcrdma_xprt *rx)
 	lockdep_assert_held(&rx->lock);
 	rpcrdma_nego_sent(&rx->nego, rpcrdma_now());
 	mod_delayed_work(xprtiod_workqueue, &rx->version_worker,
-			 msecs_to_jiffies(rpcrdma_patience()) + 1);
+			 msecs_to_jiffies(rx->nego.patience) + 1);
 }
 
 /**

@@ -36,6 +36,7 @@ enum rpcrdma_nego_state {
  * @vers: version of the next Call
  * @option: the next Call goes by the option of remote invalidation
  * @sent_at: when the first message was sent
+ * @patience: for how long its answer is waited for
  */
 struct rpcrdma_nego {
 	bool			v1_known;
@@ -44,14 +45,14 @@ struct rpcrdma_nego {
 	u32			vers;
 	bool			option;
 	u64			sent_at;
+	u64			patience;
 };
 
 void rpcrdma_nego_init(struct rpcrdma_nego *nego);
 void rpcrdma_nego_begin(struct rpcrdma_nego *nego, u32 max, u64 now,
-			u64 memory);
+			u64 memory, u64 patience);
 void rpcrdma_nego_sent(struct rpcrdma_nego *nego, u64 now);
-bool rpcrdma_nego_expired(const struct rpcrdma_nego *nego, u64 now,
-			  u64 patience);
+bool rpcrdma_nego_expired(const struct rpcrdma_nego *nego, u64 now);
 void rpcrdma_nego_heard(struct rpcrdma_nego *nego,
 			const struct rpcrdma_hdr *hdr, u64 now);
 bool rpcrdma_nego_resend(const struct rpcrdma_nego *nego,
