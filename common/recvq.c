@@ -100,6 +100,18 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_ep_gave_back(ep);
 		return;
 	}
+	/*
+	 * An RDMA Write with immediate data uses up a Receive, and leaves what is in its
+	 * buffer from before: the length is that of the Write, wherever it went.
+	 */
+	if (unlikely(wc->opcode != IB_WC_RECV ||
+		     wc->byte_len > recv->sge.length)) {
+		rpcrdma_ep_fail_reason(ep, -EPROTO,
+				       "a Receive was used up without a Send");
+		rpcrdma_recv_free(recv);
+		rpcrdma_ep_gave_back(ep);
+		return;
+	}
 	recv->owner = RPCRDMA_RECV_HELD;
 	recv->ep = ep;
 	recv->len = wc->byte_len;

@@ -252,6 +252,7 @@ static const struct {
 	{ "expect-disconnect", cmd_expect_disconnect },
 	{ "rdma-read", cmd_rdma_read },
 	{ "rdma-write", cmd_rdma_write },
+	{ "rdma-write-imm", cmd_rdma_write_imm },
 };
 
 command_fn command_find(const char *name)

@@ -492,7 +492,7 @@ static void wait_done(const struct stmt *s, uint32_t cookie)
 		die_at(s->at, "it does not complete");
 }
 
-/* rdma-read|rdma-write REGION OFFSET LENGTH RKEY ADDRESS done|refused */
+/* rdma-read|rdma-write|rdma-write-imm REGION OFFSET LENGTH RKEY ADDRESS done|refused */
 static void rdma(const struct stmt *s, int (*op)(struct vb_conn *,
 		 struct vb_mr *, size_t, uint32_t, uint32_t, uint64_t, uint32_t))
 {
@@ -521,6 +521,11 @@ void cmd_rdma_read(const struct stmt *s)
 void cmd_rdma_write(const struct stmt *s)
 {
 	rdma(s, vb_write);
+}
+
+void cmd_rdma_write_imm(const struct stmt *s)
+{
+	rdma(s, vb_write_imm);
 }
 
 void bind_window(const struct stmt *s, struct region *w, int access)

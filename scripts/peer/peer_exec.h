@@ -71,5 +71,6 @@ void show_first(const struct stmt *s);
 void cmd_expect_disconnect(const struct stmt *s);
 void cmd_rdma_read(const struct stmt *s);
 void cmd_rdma_write(const struct stmt *s);
+void cmd_rdma_write_imm(const struct stmt *s);
 
 #endif /* PEER_EXEC_H */

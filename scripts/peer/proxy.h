@@ -202,6 +202,7 @@ struct deviation {
 	bool		hold;		/* until SIGUSR1 */
 	uint32_t	gather;		/* hold until so many are held */
 	bool		burst;		/* not behind the arrival of what was sent before */
+	bool		immediate;	/* RDMA Writes with immediate data */
 	const struct frame *frames[MAX_RULES];
 	unsigned int	nframes;
 };
@@ -245,6 +246,8 @@ struct conn {
 	uint32_t cookie;
 	/* Sends are not waited for */
 	bool burst;
+	/* RDMA Writes use up Receives */
+	bool immediate;
 	/* Calls that came, and that were answered, in the Sends' order */
 	uint32_t arrived;
 	uint32_t answered;

@@ -195,8 +195,9 @@ enum ibv_wc_status conn_write(struct conn *conn,
 	if (!len)
 		return IBV_WC_SUCCESS;
 	memcpy(mr->addr, data, len);
-	return posted(conn, vb_write(conn->vb, mr, 0, len, seg->handle,
-				     seg->offset, ++conn->cookie));
+	return posted(conn, (conn->immediate ? vb_write_imm : vb_write)
+		      (conn->vb, mr, 0, len, seg->handle, seg->offset,
+		       ++conn->cookie));
 }
 
 enum ibv_wc_status conn_read(struct conn *conn,

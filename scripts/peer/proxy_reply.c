@@ -758,8 +758,10 @@ void reply_send(struct call *call)
 		trespass(call);
 		return;
 	}
+	conn->immediate = call->dev.immediate;
 	if (!write_list(&r) || !build(&r))
 		return;
+	conn->immediate = false;
 	if (call->dev.kill == MOMENT_REPLY) {
 		conn_kill(conn, "before a Reply");
 		return;

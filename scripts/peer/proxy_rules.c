@@ -161,6 +161,7 @@ APPLY(leave)		{ dev->ask_leave = true; }
 APPLY(hold)		{ dev->hold = true; }
 APPLY(gather)		{ dev->gather = value; }
 APPLY(burst)		{ dev->burst = true; }
+APPLY(immediate)	{ dev->immediate = true; }
 
 APPLY(frame)
 {
@@ -216,6 +217,7 @@ static const struct action actions[] = {
 	{ "hold", NULL, do_hold },
 	{ "gather", NULL, do_gather },
 	{ "burst", NULL, do_burst },
+	{ "immediate", NULL, do_immediate },
 	{ "frame", frame_words, do_frame },
 };
 

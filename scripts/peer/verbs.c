@@ -227,6 +227,12 @@ int vb_write(struct vb_conn *c, struct vb_mr *m, size_t offset, uint32_t len,
 	return rdma_op(c, IBV_WR_RDMA_WRITE, m, offset, len, rkey, raddr, cookie);
 }
 
+int vb_write_imm(struct vb_conn *c, struct vb_mr *m, size_t offset, uint32_t len,
+		 uint32_t rkey, uint64_t raddr, uint32_t cookie)
+{
+	return rdma_op(c, IBV_WR_RDMA_WRITE_WITH_IMM, m, offset, len, rkey, raddr, cookie);
+}
+
 int vb_read(struct vb_conn *c, struct vb_mr *m, size_t offset, uint32_t len,
 	    uint32_t rkey, uint64_t raddr, uint32_t cookie)
 {

@@ -194,6 +194,9 @@ int vb_sending(const struct vb_conn *conn);
 /* RDMA Write from, RDMA Read to @mr; the other side is named by @rkey, @raddr */
 int vb_write(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
 	     uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
+/* The same, and it uses up a Receive of the other side's */
+int vb_write_imm(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
+		 uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
 int vb_read(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
 	    uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
 /* A memory window (type 2) on part of @mr, which has IBV_ACCESS_MW_BIND: unlike
