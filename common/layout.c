@@ -196,11 +196,36 @@ static bool fits_head(const u8 *msg, u32 len, u32 page_size)
 	       gss_fits_head(msg, len, page_size);
 }
 
+static bool args_are_plain(const u8 *msg, u32 len)
+{
+	if (len < AT_CRED_FLAVOR + RPCRDMA_WORD)
+		return false;
+	if (get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS)
+		return true;
+	return len >= AT_GSS_SERVICE + RPCRDMA_WORD &&
+	       get_u32(msg + AT_GSS_SERVICE) == GSS_SERVICE_NONE;
+}
+
+/*
+ * The data of a WRITE are an opaque, whose length precedes them. It counts what goes on
+ * behind the chunk, and may leave out XDR roundup that the chunk has. A chunk that begins
+ * somewhere else, such as at the operation, has the data somewhere within.
+ */
+static bool begins_with_data(const struct rpcrdma_hdr *hdr)
+{
+	u64 len = get_u32(hdr->buf + hdr->body + hdr->item - RPCRDMA_WORD);
+
+	return len + RPCRDMA_WORD > hdr->read_bytes &&
+	       len <= hdr->read_bytes + hdr->msg_len - hdr->item_end;
+}
+
 /*
  * An NFSv4 WRITE of one octet: operation, stateid, offset, stability, and an
  * opaque. Fewer octets hold no data that an Upper Layer takes by reference.
  */
 #define WRITE_MIN	40U
+/* RFC 8881, section 16.2 */
+#define OP_WRITE	38U
 
 /**
  * rpcrdma_plan_layout - how a Responder lays a Call out in memory
@@ -213,7 +238,8 @@ static bool fits_head(const u8 *msg, u32 len, u32 page_size)
  * to be in one piece with what precedes them.
  *
  * A chunk that begins where sunrpc wants to find something in the head does not get
- * pages of its own.
+ * pages of its own, and none that does not begin with the data does. Whether data begin
+ * within a page is known when it was read: rpcrdma_plan_layout_read().
  *
  * Context: any.
  *
@@ -229,10 +255,66 @@ enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
 	/* A Position-Zero Read chunk, and nothing else */
 	if (!hdr->item)
 		return RPCRDMA_LAYOUT_PAGES;
-	if (hdr->read_chunks == 1 && !data_behind &&
+	if (hdr->read_chunks == 1 && !data_behind && begins_with_data(hdr) &&
 	    fits_head(hdr->buf + hdr->body, hdr->item, page_size))
 		return RPCRDMA_LAYOUT_CHUNK;
 	if (hdr->msg_len > page_size && (hdr->item >= page_size || data_behind))
 		return RPCRDMA_LAYOUT_ONE_PIECE;
 	return RPCRDMA_LAYOUT_PAGES;
+}
+
+static bool has_write(const u8 *msg, u32 len)
+{
+	u32 at;
+
+	for (at = 0; at + RPCRDMA_WORD <= len; at += RPCRDMA_WORD)
+		if (get_u32(msg + at) == OP_WRITE)
+			return true;
+	return false;
+}
+
+/* As much in front of its end as a WRITE has in front of its data is the next page's */
+static bool write_behind(const u8 *page, u32 at, u32 len, u32 page_size)
+{
+	u32 from = at ? 0 : page_size - WRITE_MIN;
+	u32 to = min(len - at, page_size);
+
+	return to > from && has_write(page + from, to - from);
+}
+
+/**
+ * rpcrdma_plan_layout_read - how a Call is laid out, now that one knows what it is
+ * @layout: PAGES or ONE_PIECE
+ * @page: gives one page of the message after the other
+ * @ctx: for @page
+ * @len: octets of the message
+ * @page_size: octets of a page
+ *
+ * A message that came as one chunk may have data anywhere: those of an NFSv4 WRITE that
+ * begin behind the first page begin within one, and the operation is a word of the message.
+ * (So may be what is no operation, which costs a copy.) Where the arguments are protected
+ * they are left as they are: they may be encrypted, and each WRITE of such a client would be
+ * copied. A Call that sets up a security context has to be in pages.
+ *
+ * Context: that of @page.
+ *
+ * Return: the layout.
+ */
+enum rpcrdma_layout
+rpcrdma_plan_layout_read(enum rpcrdma_layout layout,
+			 const u8 *(*page)(const void *ctx, u32 nr),
+			 const void *ctx, u32 len, u32 page_size)
+{
+	const u8 *first = page(ctx, 0);
+	u32 at;
+
+	if (rpcrdma_call_makes_gss_context(first, min(len, page_size)))
+		return RPCRDMA_LAYOUT_PAGES;
+	if (layout == RPCRDMA_LAYOUT_ONE_PIECE || len <= page_size ||
+	    !args_are_plain(first, page_size))
+		return layout;
+	for (at = 0; at < len; at += page_size)
+		if (write_behind(page(ctx, at / page_size), at, len, page_size))
+			return RPCRDMA_LAYOUT_ONE_PIECE;
+	return layout;
 }

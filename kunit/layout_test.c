@@ -174,12 +174,120 @@ static void plan_layout(struct kunit *test)
 		len = 19 * sizeof(u32);
 		if (cases[i].proc == RPCRDMA_MSG)
 			len += 32 + cases[i].tail;
+		/* The length of the opaque whose data the only chunk has */
+		memset(frame + 21, 0, sizeof(frame) - 21 * sizeof(u32));
+		if (cases[i].proc == RPCRDMA_MSG &&
+		    cases[i].position[0] == cases[i].position[1])
+			frame[18 + cases[i].position[0] / 4] =
+				cases[i].len[0] + cases[i].len[1];
 		buf = frame_octets(test, frame, len);
 		KUNIT_ASSERT_EQ(test,
 				rpcrdma_decode(&hdr, buf, len, &frame_limits),
 				RPCRDMA_ACCEPT);
 
 		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 84),
+				    cases[i].want, "case %u", i);
+	}
+}
+
+/* A chunk of eight octets at 32, and what precedes and follows it */
+static void plan_layout_length(struct kunit *test)
+{
+	static const struct {
+		u32 len, behind, want;
+	} cases[] = {
+		{ 8, 0, RPCRDMA_LAYOUT_CHUNK },
+		/* The chunk has the roundup as well, and more than that */
+		{ 5, 0, RPCRDMA_LAYOUT_CHUNK },
+		{ 4, 0, RPCRDMA_LAYOUT_PAGES },
+		{ 0, 0, RPCRDMA_LAYOUT_PAGES },
+		/* The data go on behind it, and the message ends before they do */
+		{ 12, 4, RPCRDMA_LAYOUT_CHUNK },
+		{ 13, 4, RPCRDMA_LAYOUT_PAGES },
+		{ 9, 0, RPCRDMA_LAYOUT_PAGES },
+		{ ~0U, 36, RPCRDMA_LAYOUT_PAGES },
+	};
+	u32 frame[13 + 8 + 9] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 32, 1, 8, 0, 0,
+		0, 0, 0,
+		XID, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i, len;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		frame[20] = cases[i].len;
+		len = 21 * sizeof(u32) + cases[i].behind;
+		buf = frame_octets(test, frame, len);
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, len, &frame_limits),
+				RPCRDMA_ACCEPT);
+
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 4096),
+				    cases[i].want, "case %u", i);
+	}
+}
+
+#define READ_PAGE	128U
+#define READ_WORDS	(3 * READ_PAGE / sizeof(u32))
+
+static const u8 *read_page(const void *ctx, u32 nr)
+{
+	return (const u8 *)ctx + nr * READ_PAGE;
+}
+
+/* A message of pages: where the operation WRITE stands, in octets */
+static void plan_layout_read(struct kunit *test)
+{
+	enum { PAGES = RPCRDMA_LAYOUT_PAGES, ONE = RPCRDMA_LAYOUT_ONE_PIECE };
+	static const struct {
+		u32 flavor, proc, service, write, len, layout, want;
+	} cases[] = {
+		/* Its data begin 40 octets behind it: in the first page, and not */
+		{ 1, 0, 0, 84, 384, PAGES, PAGES },
+		{ 1, 0, 0, 88, 384, PAGES, ONE },
+		{ 1, 0, 0, 124, 384, PAGES, ONE },
+		{ 1, 0, 0, 128, 384, PAGES, ONE },
+		{ 1, 0, 0, 256, 384, PAGES, ONE },
+		{ 1, 0, 0, 380, 384, PAGES, ONE },
+		{ 1, 0, 0, 252, 256, PAGES, ONE },
+		{ 1, 0, 0, 256, 256, PAGES, PAGES },
+		{ 1, 0, 0, 130, 384, PAGES, PAGES },
+		/* A page, or no WRITE at all */
+		{ 1, 0, 0, 88, 128, PAGES, PAGES },
+		{ 1, 0, 0, 88, 129, PAGES, ONE },
+		{ 1, 0, 0, 0, 384, PAGES, PAGES },
+		{ 1, 0, 0, 0, 384, ONE, ONE },
+		/* RPCSEC_GSS: none, integrity, privacy; INIT, CONTINUE_INIT */
+		{ 6, 0, 1, 256, 384, PAGES, ONE },
+		{ 6, 0, 2, 256, 384, PAGES, PAGES },
+		{ 6, 0, 3, 256, 384, PAGES, PAGES },
+		{ 6, 0, 2, 256, 384, ONE, ONE },
+		{ 6, 1, 1, 256, 384, PAGES, PAGES },
+		{ 6, 1, 1, 256, 384, ONE, PAGES },
+		{ 6, 2, 1, 256, 384, ONE, PAGES },
+		{ 1, 1, 1, 256, 384, ONE, ONE },
+	};
+	u32 msg[READ_WORDS];
+	u32 i;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		memset(msg, 0, sizeof(msg));
+		msg[6] = cases[i].flavor;
+		msg[9] = cases[i].proc;
+		msg[11] = cases[i].service;
+		buf = frame_octets(test, msg, sizeof(msg));
+		if (cases[i].write)
+			buf[cases[i].write + 3] = 38;
+
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_plan_layout_read(cases[i].layout,
+							     read_page, buf,
+							     cases[i].len,
+							     READ_PAGE),
 				    cases[i].want, "case %u", i);
 	}
 }
@@ -256,13 +364,13 @@ static void plan_layout_gss(struct kunit *test)
 		{ 0, XID, 44, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ 0, XID, 28, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ CRED_LEN, 17, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
-		{ CRED_LEN, 21, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ CRED_LEN, 21, 68, 4096, RPCRDMA_LAYOUT_CHUNK },
 		{ CRED_LEN, 21, 60, 4096, RPCRDMA_LAYOUT_PAGES },
-		{ CRED_LEN, 24, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
-		{ CRED_LEN, 25, 64, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ CRED_LEN, 24, 68, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ CRED_LEN, 25, 68, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ CRED_LEN, 33, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ CRED_LEN, ~0U, 64, 4096, RPCRDMA_LAYOUT_PAGES },
-		{ VERF_LEN, 0, 60, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ VERF_LEN, 0, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
 		{ VERF_LEN, 1, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
 		{ VERF_LEN, 5, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ VERF_LEN, ~0U, 64, 4096, RPCRDMA_LAYOUT_PAGES },
@@ -276,9 +384,9 @@ static void plan_layout_gss(struct kunit *test)
 		{ GSS_PROC, 1, 64, 63, RPCRDMA_LAYOUT_ONE_PIECE },
 		{ GSS_PROC, 2, 64, 63, RPCRDMA_LAYOUT_ONE_PIECE },
 		/* No matter to other flavors */
-		{ GSS_FLAVOR, 1, 28, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ GSS_FLAVOR, 1, 32, 4096, RPCRDMA_LAYOUT_CHUNK },
 	};
-	u32 frame[13 + GSS_CALL_WORDS] = {
+	u32 frame[13 + GSS_CALL_WORDS + 1] = {
 		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
 		1, 0, 1, 8, 0, 0,
 		0, 0, 0,
@@ -291,6 +399,10 @@ static void plan_layout_gss(struct kunit *test)
 		frame[5] = cases[i].before;
 		memcpy(frame + 13, gss_whole_call, sizeof(gss_whole_call));
 		frame[13 + cases[i].word] = cases[i].value;
+		/* The length of the data; the rest is no opaque */
+		frame[13 + GSS_CALL_WORDS] = 0;
+		if (cases[i].before >= 64 || cases[i].before == 32)
+			frame[12 + cases[i].before / 4] = 8;
 		buf = frame_octets(test, frame, sizeof(frame));
 		len = 13 * sizeof(u32) + cases[i].before;
 		KUNIT_ASSERT_EQ(test,
@@ -303,12 +415,15 @@ static void plan_layout_gss(struct kunit *test)
 	}
 }
 
-/* A credential without content: its verifier may end as early as the service would */
+/*
+ * A credential without content: its verifier may end as early as the service would. What
+ * stands where the service does is the length of the data, of one octet.
+ */
 static void plan_layout_gss_short(struct kunit *test)
 {
 	u32 frame[13 + GSS_CALL_WORDS] = {
 		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
-		1, 48, 1, 8, 0, 0,
+		1, 48, 1, 1, 0, 0,
 		0, 0, 0,
 	};
 	struct rpcrdma_hdr hdr;
@@ -343,6 +458,8 @@ static struct kunit_case layout_test_cases[] = {
 	KUNIT_CASE(plan_tile_longest),
 	KUNIT_CASE(plan_tile_all),
 	KUNIT_CASE(plan_layout),
+	KUNIT_CASE(plan_layout_length),
+	KUNIT_CASE(plan_layout_read),
 	KUNIT_CASE(plan_layout_inline),
 	KUNIT_CASE(plan_gss_context),
 	KUNIT_CASE(plan_layout_gss),

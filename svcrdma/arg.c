@@ -130,6 +130,13 @@ static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
 	return 0;
 }
 
+static const u8 *page_of(const void *ctx, u32 nr)
+{
+	const struct svc_rqst *rqstp = ctx;
+
+	return page_address(rqstp->rq_pages[nr]);
+}
+
 /**
  * svc_rdma_arg_from_reads - a Call whose RDMA Reads are complete
  * @rqstp: nfsd thread; gets the pages that were read into as its first ones
@@ -149,9 +156,8 @@ int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		return 0;
 	}
 	fill_gaps(rqstp, hdr);
-	if (call->layout != RPCRDMA_LAYOUT_PAGES &&
-	    !rpcrdma_call_makes_gss_context(page_address(rqstp->rq_pages[0]),
-					    min_t(u32, hdr->msg_len, PAGE_SIZE)))
+	if (rpcrdma_plan_layout_read(call->layout, page_of, rqstp, hdr->msg_len,
+				     PAGE_SIZE) == RPCRDMA_LAYOUT_ONE_PIECE)
 		return arg_in_one_piece(rqstp, call, hdr->msg_len);
 	point_to_pages(rqstp, hdr->msg_len);
 	return 0;

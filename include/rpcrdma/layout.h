@@ -79,5 +79,9 @@ enum rpcrdma_layout {
 bool rpcrdma_call_makes_gss_context(const u8 *msg, u32 len);
 enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
 					u32 page_size);
+enum rpcrdma_layout
+rpcrdma_plan_layout_read(enum rpcrdma_layout layout,
+			 const u8 *(*page)(const void *ctx, u32 nr),
+			 const void *ctx, u32 len, u32 page_size);
 
 #endif /* RPCRDMA_LAYOUT_H */
