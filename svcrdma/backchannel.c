@@ -160,8 +160,7 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 }
 
 /*
- * 0: it is on its way. -EMSGSIZE: longer than the inline threshold, which ends
- * the RPC. -EBADSLT: the client has granted no more, and sunrpc waits for a Reply.
+ * 0: it is on its way, or longer than the inline threshold, which ends the RPC. -EBADSLT: the client has granted no more, and sunrpc waits for a Reply.
  * -ENOBUFS: tried again soon. -ENOTCONN: the connection is gone for good; the transport
  * says so, lest sunrpc try again at once.
  */
@@ -176,6 +175,8 @@ static int bc_send_request(struct rpc_rqst *rqst)
 		/* It is given back when the RPC ends, however that is */
 		if (xprt_request_get_cong(rqst->rq_xprt, rqst))
 			rc = bc_send(conn, rqst);
+		if (rc == -EMSGSIZE)
+			rc = rpcrdma_rpc_unsendable(rqst, rc);
 		svc_rdma_leave(conn);
 	}
 	if (rc == -ENOTCONN)

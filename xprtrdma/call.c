@@ -6,6 +6,7 @@
  */
 #include <linux/gfp.h>
 
+#include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
 
 /* Page data of so many octets are copied into the buffer that a Call is sent from */
@@ -544,9 +545,9 @@ static int rpcrdma_send_locked(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
  *
  * Context: process, with the transport's send lock; in reclaim.
  *
- * Return: 0; -ENOTCONN to connect and come again; -EAGAIN to come again when
- * xprt_write_space() says so; -EBADSLT to come again with a credit; -ENOBUFS to
- * come again later; -EMSGSIZE or -EIO if it can never be sent.
+ * Return: 0, also when it can never be sent, which ends the RPC with -EMSGSIZE or -EIO;
+ * -ENOTCONN to connect and come again; -EAGAIN to come again when xprt_write_space()
+ * says so; -EBADSLT to come again with a credit; -ENOBUFS to come again later.
  */
 int xprt_rdma_send_request(struct rpc_rqst *rqst)
 {
@@ -579,8 +580,10 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst)
 	rc = rpcrdma_send_locked(rx, req);
 	if (rc == -ENOTCONN)
 		goto out_disconnect;
-	if (rc)
+	if (rc == -EAGAIN || rc == -ENOBUFS)
 		return rc;
+	if (unlikely(rc))
+		return rpcrdma_rpc_unsendable(rqst, rc);
 	/* The Reply may be here, but the caller has pinned @rqst */
 	rqst->rq_xmit_bytes_sent += len;
 	if (likely(rpc_reply_expected(rqst->rq_task)))

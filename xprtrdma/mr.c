@@ -491,9 +491,14 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
 		mr->nents = 0;
 		return -ENOBUFS;
 	}
-	n = ib_map_mr_sg(mr->mr, mr->sgl, mapped, NULL, PAGE_SIZE);
-	if (WARN_ON_ONCE(n != mapped))
+	n = RPCRDMA_ALLOC(0, ib_map_mr_sg(mr->mr, mr->sgl, mapped, NULL,
+					  PAGE_SIZE));
+	/* Bounce buffers may have moved data within their page */
+	if (unlikely(n != mapped)) {
+		rpcrdma_ep_warn(mr->ep, "the device registers only %d of %d pieces of memory",
+				n, mapped);
 		return -EIO;
+	}
 
 	/* A peer that still knows the previous rkey does not get in with it */
 	ib_update_fast_reg_key(mr->mr, (u8)(mr->mr->rkey + 1));

@@ -30,4 +30,30 @@ static inline void rpcrdma_rpc_fail(struct rpc_rqst *rqst, int err)
 	xprt_complete_rqst(task, 0);
 }
 
+/**
+ * rpcrdma_rpc_unsendable - a Call can never be sent
+ * @rqst: Call that sunrpc is sending, and has pinned
+ * @err: negative errno that its caller gets
+ *
+ * Whoever has a transport's send lock sends for all that wait, and what send_request
+ * returns ends that task, whose Call it is not, while the one at fault stays first in the
+ * queue and ends the next.
+ *
+ * Context: process; takes the queue_lock.
+ *
+ * Return: what send_request is to return: 0, as if it were sent, which has it leave the
+ * queue; @err when no Reply is expected, so that nothing else would end it.
+ */
+static inline int rpcrdma_rpc_unsendable(struct rpc_rqst *rqst, int err)
+{
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+
+	if (!test_bit(RPC_TASK_NEED_RECV, &rqst->rq_task->tk_runstate))
+		return err;
+	spin_lock(&xprt->queue_lock);
+	rpcrdma_rpc_fail(rqst, err);
+	spin_unlock(&xprt->queue_lock);
+	return 0;
+}
+
 #endif /* RPCRDMA_RPC_H */
