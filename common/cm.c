@@ -19,6 +19,7 @@
 /*
  * A peer that keeps within its credits always finds a Receive; a few retries
  * forgive one that is slow to post, and bound the wait for one that never does.
+ * The client chooses for both sides: on a server see watch.c.
  */
 #define RPCRDMA_RNR_RETRY_COUNT	6
 

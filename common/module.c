@@ -9,6 +9,7 @@
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/status.h"
 #include "rpcrdma/sides.h"
+#include "rpcrdma/watch.h"
 
 #define CREATE_TRACE_POINTS
 #include "rpcrdma/trace.h"
@@ -33,6 +34,7 @@ static int __init rpcrdma_module_init(void)
 	rc = xprt_rdma_init();
 	if (rc)
 		goto out_svc;
+	rpcrdma_watch_init();
 	return 0;
 
 out_svc:
@@ -50,6 +52,7 @@ out_fault:
 
 static void __exit rpcrdma_module_exit(void)
 {
+	rpcrdma_watch_exit();
 	xprt_rdma_exit();
 	svc_rdma_exit();
 	/* Teardowns in progress end here, before the device record goes */

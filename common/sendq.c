@@ -376,6 +376,33 @@ bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep)
 }
 
 /**
+ * rpcrdma_sendq_still - for how long has nothing that was posted been complete?
+ * @ep: endpoint that was LIVE
+ *
+ * One caller, who looks at regular times.
+ *
+ * Context: process.
+ *
+ * Return: how many looks in a row a completion is due and none has come since the last.
+ */
+u32 rpcrdma_sendq_still(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+	bool due;
+
+	spin_lock(&sq->lock);
+	/* A signalled WR is out there, in front of those that tell nothing */
+	due = sq->posted - sq->completed > sq->unsignalled;
+	if (due && sq->seen == sq->completed)
+		sq->still++;
+	else
+		sq->still = 0;
+	sq->seen = sq->completed;
+	spin_unlock(&sq->lock);
+	return sq->still;
+}
+
+/**
  * rpcrdma_sendq_sweep - give back every chain that no completion will
  * @ep: endpoint whose Send Queue is shut, and drained, or never heard of again
  *

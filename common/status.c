@@ -45,6 +45,22 @@ void rpcrdma_status_del_ep(struct rpcrdma_ep *ep)
 }
 
 /**
+ * rpcrdma_status_each_ep - do something with every endpoint
+ * @what: what; does not wait for the end of one
+ *
+ * Context: process, may sleep.
+ */
+void rpcrdma_status_each_ep(void (*what)(struct rpcrdma_ep *ep))
+{
+	struct rpcrdma_ep *ep;
+
+	mutex_lock(&rpcrdma_status_lock);
+	list_for_each_entry(ep, &rpcrdma_eps, all)
+		what(ep);
+	mutex_unlock(&rpcrdma_status_lock);
+}
+
+/**
  * rpcrdma_status_add_listener - show a listener
  * @listener: filled in by the caller, who keeps it
  *

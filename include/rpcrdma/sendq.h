@@ -81,6 +81,8 @@ struct rpcrdma_send_marker {
  * @posted: slots ever posted
  * @completed: slots known to be complete
  * @unsignalled: slots posted since the last signalled WR
+ * @seen: of @completed, when rpcrdma_sendq_still() looked
+ * @still: how often in a row it was the same there
  * @waiting: chains that found no slots, in order
  * @broken: chains whose last WR was not posted: no completion will come
  * @pending: posted chains whose owners are to be told, in order, the first of them
@@ -98,6 +100,8 @@ struct rpcrdma_sendq {
 	u64 posted;
 	u64 completed;
 	u32 unsignalled;
+	u32 still;
+	u64 seen;
 	struct list_head waiting;
 	struct list_head broken;
 	struct rpcrdma_chain *pending;
@@ -112,6 +116,7 @@ void rpcrdma_sendq_open(struct rpcrdma_ep *ep);
 void rpcrdma_sendq_shut(struct rpcrdma_ep *ep);
 bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep);
 void rpcrdma_sendq_sweep(struct rpcrdma_ep *ep);
+u32 rpcrdma_sendq_still(struct rpcrdma_ep *ep);
 void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc);
 void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 			  struct ib_send_wr *first);

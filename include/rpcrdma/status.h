@@ -34,6 +34,7 @@ struct rpcrdma_listener {
 /* status.c */
 void rpcrdma_status_add_ep(struct rpcrdma_ep *ep);
 void rpcrdma_status_del_ep(struct rpcrdma_ep *ep);
+void rpcrdma_status_each_ep(void (*what)(struct rpcrdma_ep *ep));
 void rpcrdma_status_add_listener(struct rpcrdma_listener *listener);
 void rpcrdma_status_del_listener(struct rpcrdma_listener *listener);
 void rpcrdma_status_set_device(struct rpcrdma_listener *listener,

@@ -241,6 +241,7 @@ static const struct {
 	{ "send-size", cmd_send_size },
 	{ "sends", cmd_sends },
 	{ "read-depth", cmd_read_depth },
+	{ "rnr-retry", cmd_rnr_retry },
 	{ "post-receives", cmd_post_receives },
 	{ "expect-private", cmd_expect_private },
 	{ "expect-initiator-depth", cmd_expect_initiator_depth },
