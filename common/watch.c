@@ -15,8 +15,7 @@
 #define WATCH_INTERVAL	15
 #define WATCH_LOOKS	5
 
-static void watch(struct work_struct *work);
-static DECLARE_DELAYED_WORK(watch_work, watch);
+static struct delayed_work watch_work;
 
 static void watch_ep(struct rpcrdma_ep *ep)
 {
@@ -44,6 +43,7 @@ static void watch(struct work_struct *work)
  */
 void rpcrdma_watch_init(void)
 {
+	INIT_DELAYED_WORK(&watch_work, watch);
 	watch_again();
 }
 

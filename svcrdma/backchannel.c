@@ -160,9 +160,10 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 }
 
 /*
- * 0: it is on its way, or longer than the inline threshold, which ends the RPC. -EBADSLT: the client has granted no more, and sunrpc waits for a Reply.
- * -ENOBUFS: tried again soon. -ENOTCONN: the connection is gone for good; the transport
- * says so, lest sunrpc try again at once.
+ * 0: it is on its way, or longer than the inline threshold, which ends the RPC.
+ * -EBADSLT: the client has granted no more, and sunrpc waits for a Reply. -ENOBUFS: tried
+ * again soon. -ENOTCONN: the connection is gone for good; the transport says so, lest
+ * sunrpc try again at once.
  */
 static int bc_send_request(struct rpc_rqst *rqst)
 {
