@@ -196,13 +196,10 @@ static bool fits_head(const u8 *msg, u32 len, u32 page_size)
 	       gss_fits_head(msg, len, page_size);
 }
 
-static bool args_are_plain(const u8 *msg, u32 len)
+/* @msg: more than a page */
+static bool args_are_plain(const u8 *msg)
 {
-	if (len < AT_CRED_FLAVOR + RPCRDMA_WORD)
-		return false;
-	if (get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS)
-		return true;
-	return len >= AT_GSS_SERVICE + RPCRDMA_WORD &&
+	return get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS ||
 	       get_u32(msg + AT_GSS_SERVICE) == GSS_SERVICE_NONE;
 }
 
@@ -213,7 +210,7 @@ static bool args_are_plain(const u8 *msg, u32 len)
  */
 static bool begins_with_data(const struct rpcrdma_hdr *hdr)
 {
-	u64 len = get_u32(hdr->buf + hdr->body + hdr->item - RPCRDMA_WORD);
+	u32 len = get_u32(hdr->buf + hdr->body + hdr->item - RPCRDMA_WORD);
 
 	return len + RPCRDMA_WORD > hdr->read_bytes &&
 	       len <= hdr->read_bytes + hdr->msg_len - hdr->item_end;
@@ -277,9 +274,8 @@ static bool has_write(const u8 *msg, u32 len)
 static bool write_behind(const u8 *page, u32 at, u32 len, u32 page_size)
 {
 	u32 from = at ? 0 : page_size - WRITE_MIN;
-	u32 to = min(len - at, page_size);
 
-	return to > from && has_write(page + from, to - from);
+	return has_write(page + from, min(len - at, page_size) - from);
 }
 
 /**
@@ -308,10 +304,9 @@ rpcrdma_plan_layout_read(enum rpcrdma_layout layout,
 	const u8 *first = page(ctx, 0);
 	u32 at;
 
-	if (rpcrdma_call_makes_gss_context(first, min(len, page_size)))
+	if (rpcrdma_call_makes_gss_context(first, len))
 		return RPCRDMA_LAYOUT_PAGES;
-	if (layout == RPCRDMA_LAYOUT_ONE_PIECE || len <= page_size ||
-	    !args_are_plain(first, page_size))
+	if (len <= page_size || !args_are_plain(first))
 		return layout;
 	for (at = 0; at < len; at += page_size)
 		if (write_behind(page(ctx, at / page_size), at, len, page_size))

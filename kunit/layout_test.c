@@ -231,11 +231,19 @@ static void plan_layout_length(struct kunit *test)
 }
 
 #define READ_PAGE	128U
-#define READ_WORDS	(3 * READ_PAGE / sizeof(u32))
+#define READ_PAGES	3U
+
+struct read_pages {
+	u8 *pages[READ_PAGES];
+	u32 *most;
+};
 
 static const u8 *read_page(const void *ctx, u32 nr)
 {
-	return (const u8 *)ctx + nr * READ_PAGE;
+	const struct read_pages *read = ctx;
+
+	*read->most = max(*read->most, nr + 1);
+	return read->pages[min(nr, READ_PAGES - 1)];
 }
 
 /* A message of pages: where the operation WRITE stands, in octets */
@@ -255,6 +263,10 @@ static void plan_layout_read(struct kunit *test)
 		{ 1, 0, 0, 252, 256, PAGES, ONE },
 		{ 1, 0, 0, 256, 256, PAGES, PAGES },
 		{ 1, 0, 0, 130, 384, PAGES, PAGES },
+		/* Behind the message, and a part of it */
+		{ 1, 0, 0, 132, 132, PAGES, PAGES },
+		{ 1, 0, 0, 128, 131, PAGES, PAGES },
+		{ 1, 0, 0, 128, 132, PAGES, ONE },
 		/* A page, or no WRITE at all */
 		{ 1, 0, 0, 88, 128, PAGES, PAGES },
 		{ 1, 0, 0, 88, 129, PAGES, ONE },
@@ -268,27 +280,37 @@ static void plan_layout_read(struct kunit *test)
 		{ 6, 1, 1, 256, 384, PAGES, PAGES },
 		{ 6, 1, 1, 256, 384, ONE, PAGES },
 		{ 6, 2, 1, 256, 384, ONE, PAGES },
+		{ 6, 2, 1, 0, 40, ONE, PAGES },
+		{ 6, 2, 1, 0, 39, ONE, ONE },
 		{ 1, 1, 1, 256, 384, ONE, ONE },
 	};
-	u32 msg[READ_WORDS];
-	u32 i;
-	u8 *buf;
+	u32 words[READ_PAGE / sizeof(u32)];
+	u32 i, n, most;
+	struct read_pages read = { .most = &most };
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		memset(msg, 0, sizeof(msg));
-		msg[6] = cases[i].flavor;
-		msg[9] = cases[i].proc;
-		msg[11] = cases[i].service;
-		buf = frame_octets(test, msg, sizeof(msg));
+		memset(words, 0, sizeof(words));
+		words[6] = cases[i].flavor;
+		words[9] = cases[i].proc;
+		words[11] = cases[i].service;
+		/* Each is by itself, lest what is read beyond one be the next */
+		for (n = 0; n < READ_PAGES; n++) {
+			read.pages[n] = frame_octets(test, words, READ_PAGE);
+			memset(words, 0, sizeof(words));
+		}
 		if (cases[i].write)
-			buf[cases[i].write + 3] = 38;
+			read.pages[cases[i].write / READ_PAGE]
+				  [cases[i].write % READ_PAGE + 3] = 38;
 
+		most = 0;
 		KUNIT_EXPECT_EQ_MSG(test,
 				    rpcrdma_plan_layout_read(cases[i].layout,
-							     read_page, buf,
+							     read_page, &read,
 							     cases[i].len,
 							     READ_PAGE),
 				    cases[i].want, "case %u", i);
+		KUNIT_EXPECT_TRUE(test, most * READ_PAGE <
+				  cases[i].len + READ_PAGE);
 	}
 }
 
