@@ -46,7 +46,7 @@ static u64 credit_cost(const struct rpcrdma_queue_sizes *sizes,
 	u64 mrs = 0;
 
 	if (want->use_frwr)
-		mrs = (u64)sizes->mrs_per_payload + EXTRA_MRS;
+		mrs = sizes->mrs_per_payload + EXTRA_MRS;
 	return 1 + 2 * mrs + want->rw_wrs;
 }
 
