@@ -291,10 +291,9 @@ static noinline enum rpcrdma_fault dec_error(struct decoder *dec)
 		return fault;
 	if (hdr->errcode != RPCRDMA_ERR_VERS)
 		return RPCRDMA_FAULT_ERRCODE;
-	fault = dec_u32(dec, &hdr->err_vers_low);
-	if (!fault)
-		fault = dec_u32(dec, &hdr->err_vers_high);
-	return fault;
+	/* What is too short for the one is for the other */
+	dec_u32(dec, &hdr->err_vers_low);
+	return dec_u32(dec, &hdr->err_vers_high);
 }
 
 /* Fixed fields, as far as the octets reach; the others stay zero */

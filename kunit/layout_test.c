@@ -390,9 +390,11 @@ static void plan_layout_gss(struct kunit *test)
 		{ CRED_LEN, 21, 60, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ CRED_LEN, 24, 68, 4096, RPCRDMA_LAYOUT_CHUNK },
 		{ CRED_LEN, 25, 68, 4096, RPCRDMA_LAYOUT_PAGES },
+		{ CRED_LEN, 25, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ CRED_LEN, 33, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ CRED_LEN, ~0U, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ VERF_LEN, 0, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
+		{ VERF_LEN, 0, 60, 4096, RPCRDMA_LAYOUT_CHUNK },
 		{ VERF_LEN, 1, 64, 4096, RPCRDMA_LAYOUT_CHUNK },
 		{ VERF_LEN, 5, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ VERF_LEN, ~0U, 64, 4096, RPCRDMA_LAYOUT_PAGES },
@@ -414,19 +416,24 @@ static void plan_layout_gss(struct kunit *test)
 		0, 0, 0,
 	};
 	struct rpcrdma_hdr hdr;
-	u32 i, len;
+	u32 i, len, *word;
 	u8 *buf;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		frame[5] = cases[i].before;
 		memcpy(frame + 13, gss_whole_call, sizeof(gss_whole_call));
 		frame[13 + cases[i].word] = cases[i].value;
-		/* The length of the data; the rest is no opaque */
+		/*
+		 * What precedes the chunk is its length: 8 behind the verifier, else what
+		 * stands there already
+		 */
 		frame[13 + GSS_CALL_WORDS] = 0;
+		word = &frame[12 + cases[i].before / 4];
 		if (cases[i].before >= 64 || cases[i].before == 32)
-			frame[12 + cases[i].before / 4] = 8;
-		buf = frame_octets(test, frame, sizeof(frame));
+			*word = 8;
+		frame[7] = *word ? : 1;
 		len = 13 * sizeof(u32) + cases[i].before;
+		buf = frame_octets(test, frame, len);
 		KUNIT_ASSERT_EQ(test,
 				rpcrdma_decode(&hdr, buf, len, &frame_limits),
 				RPCRDMA_ACCEPT);
@@ -465,6 +472,7 @@ static void plan_layout_gss_short(struct kunit *test)
 
 	/* One that ends before it */
 	frame[5] = 44;
+	frame[7] = frame[13 + 10];
 	frame[13 + GSS_PROC] = 4;
 	buf = frame_octets(test, frame, sizeof(frame));
 	KUNIT_ASSERT_EQ(test,
