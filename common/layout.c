@@ -206,7 +206,8 @@ static bool args_are_plain(const u8 *msg)
 /*
  * The data of a WRITE are an opaque, whose length precedes them. It counts what goes on
  * behind the chunk, and may leave out XDR roundup that the chunk has. A chunk that begins
- * somewhere else, such as at the operation, has the data somewhere within.
+ * somewhere else, such as at the operation, has the data somewhere within. (A length with
+ * which the sum wraps is more than there is.)
  */
 static bool begins_with_data(const struct rpcrdma_hdr *hdr)
 {

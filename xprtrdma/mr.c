@@ -496,7 +496,7 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
 	/* Bounce buffers may have moved data within their page */
 	if (unlikely(n != mapped)) {
 		rpcrdma_ep_warn(mr->ep, "the device registers only %d of %d pieces of memory",
-				n, mapped);
+				max(n, 0), mapped);
 		return -EIO;
 	}
 
