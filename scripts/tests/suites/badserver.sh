@@ -568,8 +568,8 @@ bad_expect_client() {
 	done < <(bad_lines "$BAD_CASE" expect)
 }
 
-# Counters go on from case to case while the connection does; what a case says
-# of them, and of connects, is from its beginning.
+# Counters go on from case to case, those of a connection while it does, those of a transport
+# as long as the mount; what a case says of them, and of connects, is from its beginning.
 bad_remember() {
 	local key
 	BAD_BEFORE="connects=$(connects) $(bad_connections)" BAD_DEVICE=
@@ -581,9 +581,10 @@ bad_since() {
 	local before=0
 	case $1 in
 	inline_send | inline_recv | version | remote_inv) ;;
+	bad_replies | local_inv_needed | callbacks) before=$(bad_key "$1" "$BAD_BEFORE") ;;
 	*) [ "$(connects)" != "$(bad_key connects "$BAD_BEFORE")" ] || before=$(bad_key "$1" "$BAD_BEFORE") ;;
 	esac
-	echo $(($(bad_sum "$1") - before))
+	echo $(($(bad_sum "$1") - ${before:-0}))
 }
 
 # bad_bounded SECONDS COMMAND…: fails when it does not end; its status is in
