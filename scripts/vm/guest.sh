@@ -214,13 +214,32 @@ guest_network() {
 	esac
 }
 
+job_ended() { ! kill -0 "$1"; }
+
+# What waits, and for what, a line each. To read one of these may hang as well.
+guest_waits() {
+	local dir stat frame
+	grep -hs . /proc/net/rpcrdma/connections
+	grep -hs 'a:' /sys/kernel/debug/sunrpc/rpc_clnt/*/tasks
+	for dir in /proc/[0-9]*; do
+		read -r stat <"$dir/stat" || continue
+		[[ $stat == *") D "* ]] || continue
+		printf '%s' "${stat%%)*})"
+		while read -r _ frame; do printf ' %s' "${frame%%+*}"; done <"$dir/stack"
+		echo
+	done
+}
+
 # Before the host's limit ends everything without a word: what hangs, and where.
 guest_watchdog() {
-	local up
+	local line up
 	read -r up _ </proc/uptime
 	up=$((LIMIT - LIMIT / 10 - 5 - ${up%.*}))
 	sleep $((up > 5 ? up : 5))
 	result "not ok time: $LIMIT s are over"
+	guest_waits >/run/waits 2>&1 &
+	wait_for 10 job_ended $! || :
+	head -n 40 /run/waits | while IFS= read -r line; do info "$line"; done
 	echo 7 >/proc/sys/kernel/printk
 	echo w >/proc/sysrq-trigger
 	echo l >/proc/sysrq-trigger

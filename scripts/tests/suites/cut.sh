@@ -89,7 +89,6 @@ wait_job() {
 	wait_for "${CUT_LIMIT:-120}" job_ended "$1"
 	wait "$1"
 }
-job_ended() { ! kill -0 "$1"; }
 
 # The Reply is lost, the connection with it; the request is sent again on the
 # next one, and the duplicate request cache answers.
