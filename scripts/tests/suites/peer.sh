@@ -151,13 +151,13 @@ peer_waited() {
 		END { print pages + 0, "pages at most,", waits + 0, "Calls waited"; exit !(pages > 64 && pages <= most && waits) }' /run/peer_seen
 }
 
-peer_reads_bound() { peer_bound read; }
 # What RDMA Reads bring, until the small Calls of reads-wait, which come last, are answered
 peer_reads_hold() {
 	local before
 	before=$(peer_newest)
 	peer_hold read 13-16 peer_took "${before%% *}" sends 8
 }
+peer_reads_hold_once() { peer_hold read 13-16 true; }
 peer_reads_waited() { peer_waited read 259; }
 
 # All of what RDMA Reads bring, with one thread of nfsd; at least $1 packets of it
@@ -248,7 +248,7 @@ peer_frozen_many() {
 	peer_freeze 72 test ! -e "$EXPORT/peer/$1"
 }
 
-peer_replies_bound() { peer_bound reply; }
+peer_replies_hold_once() { peer_hold reply 17 true; }
 # Acknowledgements. With one thread of nfsd it is certain which Calls have to wait
 peer_replies_hold() {
 	local before
@@ -299,7 +299,7 @@ gss_proxy_deaf() {
 peer_hook() {
 	local command
 	command=$(sed -n "s/^# $1: //p" "$2")
-	[ -z "$command" ] || on_server "$command" >/dev/null
+	[ -z "$command" ] || on_server "$command"
 }
 
 # PEER_ONLY and PEER_NOT: expressions for names. PEER_HALF: 0 or 1, every second one of those
