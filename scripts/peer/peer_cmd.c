@@ -242,6 +242,7 @@ static const struct {
 	{ "sends", cmd_sends },
 	{ "read-depth", cmd_read_depth },
 	{ "rnr-retry", cmd_rnr_retry },
+	{ "ack-timeout", cmd_ack_timeout },
 	{ "post-receives", cmd_post_receives },
 	{ "expect-private", cmd_expect_private },
 	{ "expect-initiator-depth", cmd_expect_initiator_depth },

@@ -311,6 +311,11 @@ void cmd_rnr_retry(const struct stmt *s)
 	attr.rnr_retry = eval(&s->args.t[0], 0);
 }
 
+void cmd_ack_timeout(const struct stmt *s)
+{
+	attr.ack_timeout = eval(&s->args.t[0], 0);
+}
+
 void cmd_post_receives(const struct stmt *s)
 {
 	if (vb_post_recvs(the_link(s)->conn, eval(&s->args.t[0], 0)))

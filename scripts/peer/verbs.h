@@ -43,6 +43,8 @@
  * @initiator_depth: RDMA Reads that we start at a time
  * @retry: transport retries, 0..7
  * @rnr_retry: the same for Receiver Not Ready; 7 means for ever
+ * @ack_timeout: how long the device waits for an acknowledgement, 4.096 us to the power of
+ *	two of it, 1..31; 0: the connection manager's own. The passive side's device is told
  */
 struct vb_attr {
 	const void *priv;
@@ -57,6 +59,7 @@ struct vb_attr {
 	uint8_t initiator_depth;
 	uint8_t retry;
 	uint8_t rnr_retry;
+	uint8_t ack_timeout;
 };
 
 #define VB_ATTR {				\

@@ -103,9 +103,10 @@ static int conn_qp(struct vb_conn *c)
 	return 0;
 }
 
-static int conn_setup(struct vb_conn *c, const struct vb_attr *attr)
+static int conn_setup(struct vb_conn *c)
 {
-	c->attr = *attr;
+	const struct vb_attr *attr = &c->attr;
+
 	if (conn_cq(c) || conn_qp(c))
 		return -1;
 	c->send_busy = calloc(attr->sends, 1);
@@ -133,6 +134,18 @@ static struct rdma_conn_param conn_param(const struct vb_attr *attr)
 	};
 }
 
+/* The path's lifetime, of which the other side hears, is made of it */
+static int ask_ack_timeout(struct vb_conn *c)
+{
+	uint8_t timeout = c->attr.ack_timeout;
+
+	if (!timeout)
+		return 0;
+	return rdma_set_option(c->id, RDMA_OPTION_ID,
+			       RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
+			       sizeof(timeout));
+}
+
 static int resolve(struct vb_conn *c, const char *addr, int port, int ms)
 {
 	struct addrinfo *ai = NULL, hints = {
@@ -147,6 +160,8 @@ static int resolve(struct vb_conn *c, const char *addr, int port, int ms)
 		return vb_fail("bad address %s", addr);
 	if (rdma_create_id(c->events, &c->id, c, RDMA_PS_TCP))
 		vb_fail_errno("rdma_create_id");
+	else if (ask_ack_timeout(c))
+		vb_fail_errno("rdma_set_option");
 	else if (rdma_resolve_addr(c->id, NULL, ai->ai_addr, ms))
 		vb_fail_errno("rdma_resolve_addr");
 	else if (cm_expect(c, RDMA_CM_EVENT_ADDR_RESOLVED, vb_ms_left(end)))
@@ -170,7 +185,8 @@ struct vb_conn *vb_connect_start(const char *addr, int port,
 	c = conn_new();
 	if (!c)
 		return NULL;
-	if (!resolve(c, addr, port, ms) && !conn_setup(c, attr)) {
+	c->attr = *attr;
+	if (!resolve(c, addr, port, ms) && !conn_setup(c)) {
 		if (!rdma_connect(c->id, &param))
 			return c;
 		vb_fail_errno("rdma_connect");
@@ -274,7 +290,8 @@ int vb_accept(struct vb_conn *c, const struct vb_attr *attr)
 {
 	struct rdma_conn_param param = conn_param(attr);
 
-	if (conn_setup(c, attr))
+	c->attr = *attr;
+	if (conn_setup(c))
 		return -1;
 	if (rdma_accept(c->id, &param))
 		return vb_fail_errno("rdma_accept");
