@@ -296,6 +296,22 @@ void xprt_rdma_close(struct rpc_xprt *xprt)
 }
 
 /**
+ * rpcrdma_disconnect_late - end the connection, as an RPC had no Reply in its time
+ * @rx: transport; whoever calls need not have its send lock
+ *
+ * Context: process, may sleep.
+ */
+void rpcrdma_disconnect_late(struct rpcrdma_xprt *rx)
+{
+	mutex_lock(&rx->lock);
+	if (rx->ep)
+		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
+				       "an RPC had no Reply in its time");
+	mutex_unlock(&rx->lock);
+	xprt_force_disconnect(&rx->xprt);
+}
+
+/**
  * xprt_rdma_inject_disconnect - lose the connection, for fault injection
  * @xprt: transport; whoever calls need not have its send lock
  *

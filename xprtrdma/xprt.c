@@ -110,7 +110,7 @@ static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
 static void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
 {
 	if (task->tk_rqstp->rq_connect_cookie == READ_ONCE(xprt->connect_cookie))
-		xprt_force_disconnect(xprt);
+		rpcrdma_disconnect_late(to_rpcrdma_xprt(xprt));
 }
 
 static void xprt_rdma_set_connect_timeout(struct rpc_xprt *xprt,

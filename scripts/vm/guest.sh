@@ -221,6 +221,10 @@ guest_waits() {
 	local dir stat frame
 	grep -hs . /proc/net/rpcrdma/connections
 	grep -hs 'a:' /sys/kernel/debug/sunrpc/rpc_clnt/*/tasks
+	grep -hs 'xprt:' /proc/self/mountstats
+	rdma resource show qp
+	grep -s . /sys/class/infiniband/*/ports/1/hw_counters/* | sed 's|.*/||' | paste -sd' '
+	dmesg | tail -n 12 | cut -c1-200
 	for dir in /proc/[0-9]*; do
 		read -r stat <"$dir/stat" || continue
 		[[ $stat == *") D "* ]] || continue
@@ -239,7 +243,7 @@ guest_watchdog() {
 	result "not ok time: $LIMIT s are over"
 	guest_waits >/run/waits 2>&1 &
 	wait_for 10 job_ended $! || :
-	head -n 40 /run/waits | while IFS= read -r line; do info "$line"; done
+	head -n 60 /run/waits | while IFS= read -r line; do info "$line"; done
 	echo 7 >/proc/sys/kernel/printk
 	echo w >/proc/sysrq-trigger
 	echo l >/proc/sysrq-trigger

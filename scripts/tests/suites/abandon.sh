@@ -140,10 +140,14 @@ abandon_force() {
 # The RPC timeout may cost the connection, and while there is none a soft mount
 # fails what it is asked. For NFSv3 only: what NFSv4 has sent, sunrpc lets wait as
 # long as the connection lives, soft or not.
+abandon_late() { dmesg | grep -c "rpcrdma: client $SERVER:20049 on rxe0: connection lost: an RPC had no Reply in its time (-110)" || :; }
 abandon_soft() {
+	local late
 	BOUND=30
+	late=$(abandon_late)
 	abandon_begin "$@"
 	abandon_gone
+	[ "$MODULE" = stock ] || [ "$(abandon_late)" -gt "$late" ]
 	on_server abandon_resume >/dev/null
 	wait_for 60 abandon_io
 }
