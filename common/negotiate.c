@@ -200,7 +200,7 @@ void rpcrdma_nego_refused(struct rpcrdma_nego *nego)
 }
 
 /**
- * rpcrdma_nego_form - how the next Call is written
+ * rpcrdma_nego_form - how the next Call is written, if it has chunks
  * @nego: negotiation
  * @form: result; no handle is named
  *
@@ -213,6 +213,24 @@ void rpcrdma_nego_form(const struct rpcrdma_nego *nego,
 	form->option = nego->option;
 	form->direction = RPCRDMA_DIR_CALL;
 	form->inv_handle = 0;
+}
+
+/**
+ * rpcrdma_nego_plain_form - how the next Call is written, if it has no chunk
+ * @nego: negotiation
+ * @form: result
+ *
+ * There is no handle to invalidate, and the option has nothing to say, but to ask whether the
+ * server knows it.
+ *
+ * Context: Any context.
+ */
+void rpcrdma_nego_plain_form(const struct rpcrdma_nego *nego,
+			     struct rpcrdma_form *form)
+{
+	rpcrdma_nego_form(nego, form);
+	if (nego->state == RPCRDMA_NEGO_SETTLED)
+		form->option = false;
 }
 
 /**

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The way into the decoder, and the short one through it: messages with at most one
- * segment and without a fault are told by a few words, in version one and by the option of
- * version two. All others, and the answer to any doubt, are wire.c's. Pure.
+ * segment and without a fault are told by a few words, in both versions, and by the option
+ * of version two. All others, and the answer to any doubt, are wire.c's. Pure.
  */
 #include "rpcrdma/wire.h"
 #include "rpcrdma/wire_get.h"
@@ -157,7 +157,8 @@ static __always_inline bool dec_short(struct rpcrdma_hdr *hdr,
 	hdr->vers = vers;
 	hdr->credits = get_u32(p + 8);
 	hdr->proc = get_u32(p + 12);
-	if (vers == RPCRDMA_V1 && hdr->proc == RPCRDMA_MSG)
+	if (hdr->proc == RPCRDMA_MSG &&
+	    (likely(vers == RPCRDMA_V1) || vers == RPCRDMA_V2))
 		return plain_message(hdr, lim, RPCRDMA_FIXED_LEN) ||
 		       one_segment_message(hdr, lim, RPCRDMA_FIXED_LEN);
 	return vers == RPCRDMA_V2 && hdr->proc == RPCRDMA_OPTIONAL &&
@@ -169,8 +170,8 @@ static __always_inline bool dec_short(struct rpcrdma_hdr *hdr,
  * @hdr: all zero but for @buf and @len; the view to fill
  * @lim: what the receiver is willing to take
  *
- * RDMA_MSG with at most one segment, without fault: in version one, or by the option of
- * version two. For tests: that the long way gives the same result hides whether the short
+ * RDMA_MSG with at most one segment, without fault, or the option of version two that stands
+ * for it. For tests: that the long way gives the same result hides whether the short
  * one was gone.
  *
  * Context: Any context.

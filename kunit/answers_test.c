@@ -23,7 +23,6 @@ static bool plain_for(const struct rpcrdma_hdr *hdr, enum rpcrdma_role role)
 
 	return !hdr->fault && hdr->proc == RPCRDMA_MSG &&
 	       !rpcrdma_hdr_has_chunks(hdr) &&
-	       (hdr->vers == RPCRDMA_V1 || hdr->option) &&
 	       rpcrdma_hdr_direction(hdr) == wanted &&
 	       (wanted == RPCRDMA_DIR_REPLY || hdr->body_len >= 40);
 }

@@ -258,7 +258,7 @@ static void nego_events(struct kunit *test)
 {
 	const struct nego_case *c = test->param_value;
 	const struct nego_event *ev;
-	struct rpcrdma_form before, form;
+	struct rpcrdma_form before, form, plain;
 	struct rpcrdma_nego nego;
 	struct rpcrdma_hdr hdr;
 	bool resend;
@@ -285,6 +285,13 @@ static void nego_events(struct kunit *test)
 				    (int)(ev - c->events));
 		KUNIT_EXPECT_EQ(test, form.direction, RPCRDMA_DIR_CALL);
 		KUNIT_EXPECT_EQ(test, form.inv_handle, 0U);
+		/* Without chunks it is the same, but asks once */
+		rpcrdma_nego_plain_form(&nego, &plain);
+		KUNIT_EXPECT_EQ(test, plain.vers, ev->next);
+		KUNIT_EXPECT_EQ(test, plain.option,
+				ev->option && ev->state != RPCRDMA_NEGO_SETTLED);
+		KUNIT_EXPECT_EQ(test, plain.direction, RPCRDMA_DIR_CALL);
+		KUNIT_EXPECT_EQ(test, plain.inv_handle, 0U);
 	}
 }
 

@@ -128,8 +128,7 @@ static enum rpcrdma_disposition decode(struct kunit *test,
 	enum rpcrdma_disposition disposition = rpcrdma_decode(hdr, buf, len,
 							      lim);
 	struct rpcrdma_hdr view = { .buf = buf, .len = len };
-	bool may = disposition == RPCRDMA_ACCEPT && hdr->proc == RPCRDMA_MSG &&
-		   (hdr->vers == RPCRDMA_V1 || hdr->option);
+	bool may = disposition == RPCRDMA_ACCEPT && hdr->proc == RPCRDMA_MSG;
 	bool plain = may && !rpcrdma_hdr_has_chunks(hdr);
 	bool one = may && has_one_segment(hdr);
 

@@ -282,6 +282,7 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 	rpcrdma_enc_init(&req->enc, req->hdr.data,
 			 min(req->hdr.size, call->rx->inline_send));
 	if (list_empty(&req->mrs)) {
+		req->form = call->rx->plain_form;
 		rpcrdma_enc_plain(&req->enc, xid, call->ep->sizes.credits,
 				  &req->form);
 		return req->enc.overflow ? -EMSGSIZE : 0;
@@ -388,6 +389,7 @@ static noinline int rpcrdma_call_prepare(struct rpcrdma_xprt *rx,
 	};
 	int rc;
 
+	req->form = rx->form;
 	if (call.rcv->flags & XDRBUF_SPARSE_PAGES) {
 		rc = rpcrdma_fill_sparse_pages(call.rcv);
 		if (rc)
@@ -495,7 +497,7 @@ static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 {
 	int rc;
 
-	req->form = rx->form;
+	req->form = rx->plain_form;
 	req->write_offered = 0;
 	req->reply_offered = 0;
 	if (rpcrdma_call_is_plain(rx, req))

@@ -48,14 +48,15 @@ static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
 	if (rx->nego.state == RPCRDMA_NEGO_SETTLED)
 		WRITE_ONCE(ep->version, rx->nego.vers);
 	rpcrdma_nego_form(&rx->nego, &rx->form);
+	rpcrdma_nego_plain_form(&rx->nego, &rx->plain_form);
 	rpcrdma_nego_thresholds(&rx->nego, &prop, &ep->prop);
 	WRITE_ONCE(rx->inline_send, prop.inline_send);
 	WRITE_ONCE(rx->inline_recv, prop.inline_recv);
 	/* What is larger than every request's buffer is mapped: not plain */
-	rpcrdma_plan_plain(&rx->plain, &rx->form,
+	rpcrdma_plan_plain(&rx->plain, &rx->plain_form,
 			   min(prop.inline_send, XPRT_RDMA_SEND_BUF),
 			   prop.inline_recv);
-	rpcrdma_plan_plain(&rx->gathered, &rx->form, prop.inline_send,
+	rpcrdma_plan_plain(&rx->gathered, &rx->plain_form, prop.inline_send,
 			   prop.inline_recv);
 }
 

@@ -256,9 +256,10 @@ struct rpcrdma_xprt_stats {
  *	written with @lock held
  * @inline_recv: see @inline_send
  * @nego: version of the protocol (@lock)
- * @form: how the next Call is written, by @nego (@lock)
+ * @form: how the next Call is written if it has chunks, by @nego (@lock)
+ * @plain_form: the same if it has none (@lock)
  * @plain: which Calls are sent from their requests' buffers without a plan, by
- *	@form and the thresholds (@lock)
+ *	@plain_form and the thresholds (@lock)
  * @gathered: the same of those whose page data the device gathers (@lock)
  * @version_worker: when the first message in a version is not answered
  * @limits: what the decoder takes on the connection
@@ -288,6 +289,7 @@ struct rpcrdma_xprt {
 	u32 inline_recv;
 	struct rpcrdma_nego nego;
 	struct rpcrdma_form form;
+	struct rpcrdma_form plain_form;
 	struct rpcrdma_plain plain;
 	struct rpcrdma_plain gathered;
 	struct delayed_work version_worker;

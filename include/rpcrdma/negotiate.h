@@ -62,6 +62,8 @@ void rpcrdma_nego_lost(struct rpcrdma_nego *nego, u64 now);
 void rpcrdma_nego_refused(struct rpcrdma_nego *nego);
 void rpcrdma_nego_form(const struct rpcrdma_nego *nego,
 		       struct rpcrdma_form *form);
+void rpcrdma_nego_plain_form(const struct rpcrdma_nego *nego,
+			     struct rpcrdma_form *form);
 bool rpcrdma_nego_invalidates(const struct rpcrdma_nego *nego);
 void rpcrdma_nego_thresholds(const struct rpcrdma_nego *nego,
 			     struct rpcrdma_properties *prop,
