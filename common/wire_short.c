@@ -127,14 +127,14 @@ static noinline bool dec_short_option(struct rpcrdma_hdr *hdr,
 	if (direction > RPCRDMA_DIR_REPLY ||
 	    direction != get_u32(hdr->buf + lists + len + AT_RPC_TYPE))
 		return false;
-	if (len == RPCRDMA_NO_CHUNKS_LEN ? !plain_message(hdr, lim, lists) :
-					   !one_segment_message(hdr, lim, lists))
-		return false;
+	/* Also if the lists are not short: the long way comes to the same */
 	hdr->proc = RPCRDMA_MSG;
 	hdr->option = true;
 	hdr->direction = direction;
 	hdr->inv_handle = get_u32(p + 12);
-	return true;
+	return len == RPCRDMA_NO_CHUNKS_LEN ?
+		plain_message(hdr, lim, lists) :
+		one_segment_message(hdr, lim, lists);
 }
 
 /*

@@ -254,7 +254,8 @@ static void rpcrdma_note_chunks(struct rpcrdma_call *call)
 }
 
 /* A chunk of one segment is all that most have that have any */
-static bool rpcrdma_encode_one(struct rpcrdma_call *call, u32 xid)
+static bool rpcrdma_encode_one(struct rpcrdma_call *call, u32 xid,
+			       bool invalidates)
 {
 	struct rpcrdma_req *req = call->req;
 	struct rpcrdma_segment seg;
@@ -264,6 +265,8 @@ static bool rpcrdma_encode_one(struct rpcrdma_call *call, u32 xid)
 		return false;
 	rpcrdma_segment_of(list_first_entry(&req->mrs, struct rpcrdma_mr, list),
 			   &seg);
+	if (invalidates)
+		req->form.inv_handle = seg.handle;
 	if (call->writes)
 		rpcrdma_enc_one_write(&req->enc, xid, call->ep->sizes.credits,
 				      &req->form, &seg);
@@ -277,6 +280,7 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 {
 	struct rpcrdma_req *req = call->req;
 	bool zero = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
+	bool invalidates;
 	u32 xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
 
 	rpcrdma_enc_init(&req->enc, req->hdr.data,
@@ -288,9 +292,10 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 		return req->enc.overflow ? -EMSGSIZE : 0;
 	}
 	rpcrdma_note_chunks(call);
-	if (rpcrdma_nego_invalidates(&call->rx->nego))
-		req->form.inv_handle = rpcrdma_best_handle(req);
-	if (!rpcrdma_encode_one(call, xid)) {
+	invalidates = rpcrdma_nego_invalidates(&call->rx->nego);
+	if (!rpcrdma_encode_one(call, xid, invalidates)) {
+		if (invalidates)
+			req->form.inv_handle = rpcrdma_best_handle(req);
 		rpcrdma_enc_begin(&req->enc, xid, call->ep->sizes.credits,
 				  zero ? RPCRDMA_NOMSG : RPCRDMA_MSG, &req->form);
 		rpcrdma_encode_lists(call);
