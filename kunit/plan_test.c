@@ -294,6 +294,30 @@ static void plan_inv_handle_v2_one(struct kunit *test)
 	}
 }
 
+/* Two segments, and no Reply chunk to look at */
+static void plan_inv_handle_v2_few(struct kunit *test)
+{
+	u32 frame[] = {
+		XID, 2, 32, RPCRDMA_OPTIONAL, RPCRDMA_OPT_INV_MSG, 68, 0, 0,
+		1, 8, 1, 4, 0, 0,
+		1, 8, 2, 4, 0, 0,
+		0, 0, 0,
+		XID, 0,
+	};
+	struct rpcrdma_hdr hdr;
+	u8 *buf;
+
+	for (frame[7] = 0; frame[7] <= 4; frame[7]++) {
+		buf = frame_octets(test, frame, sizeof(frame));
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, sizeof(frame),
+					       &frame_limits_v2),
+				RPCRDMA_ACCEPT);
+		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false, true),
+				frame[7] == 1 || frame[7] == 2 ? frame[7] : 0U);
+	}
+}
+
 /* Version one does not without announcement, version two without the option */
 static void plan_inv_handle_forbidden(struct kunit *test)
 {
@@ -327,6 +351,7 @@ static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE(plan_inv_handle_none),
 	KUNIT_CASE(plan_inv_handle_v2),
 	KUNIT_CASE(plan_inv_handle_v2_one),
+	KUNIT_CASE(plan_inv_handle_v2_few),
 	KUNIT_CASE(plan_inv_handle_forbidden),
 	{}
 };
