@@ -222,6 +222,15 @@ static void plan_inv_handle_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true, true), 0U);
 }
 
+static void accept_v2(struct kunit *test, struct rpcrdma_hdr *hdr,
+		      const u32 *frame, u32 len)
+{
+	KUNIT_ASSERT_EQ(test,
+			rpcrdma_decode(hdr, frame_octets(test, frame, len), len,
+				       &frame_limits_v2),
+			RPCRDMA_ACCEPT);
+}
+
 /* Each place a handle may stand in; every version and announcement */
 static void plan_inv_handle_v2(struct kunit *test)
 {
@@ -251,15 +260,10 @@ static void plan_inv_handle_v2(struct kunit *test)
 	};
 	struct rpcrdma_hdr hdr;
 	u32 i;
-	u8 *buf;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		frame[7] = cases[i].handle;
-		buf = frame_octets(test, frame, sizeof(frame));
-		KUNIT_ASSERT_EQ(test,
-				rpcrdma_decode(&hdr, buf, sizeof(frame),
-					       &frame_limits_v2),
-				RPCRDMA_ACCEPT);
+		accept_v2(test, &hdr, frame, sizeof(frame));
 
 		KUNIT_EXPECT_EQ_MSG(test,
 				    rpcrdma_hdr_inv_handle(&hdr,
@@ -277,14 +281,9 @@ static void plan_inv_handle_v2_one(struct kunit *test)
 		XID, 0,
 	};
 	struct rpcrdma_hdr hdr;
-	u8 *buf;
 
 	for (frame[7] = 0; frame[7] <= 4; frame[7]++) {
-		buf = frame_octets(test, frame, sizeof(frame));
-		KUNIT_ASSERT_EQ(test,
-				rpcrdma_decode(&hdr, buf, sizeof(frame),
-					       &frame_limits_v2),
-				RPCRDMA_ACCEPT);
+		accept_v2(test, &hdr, frame, sizeof(frame));
 		/* Four is its length, not its handle */
 		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false, true),
 				frame[7] == 3 ? 3U : 0U);
@@ -305,14 +304,9 @@ static void plan_inv_handle_v2_few(struct kunit *test)
 		XID, 0,
 	};
 	struct rpcrdma_hdr hdr;
-	u8 *buf;
 
 	for (frame[7] = 0; frame[7] <= 4; frame[7]++) {
-		buf = frame_octets(test, frame, sizeof(frame));
-		KUNIT_ASSERT_EQ(test,
-				rpcrdma_decode(&hdr, buf, sizeof(frame),
-					       &frame_limits_v2),
-				RPCRDMA_ACCEPT);
+		accept_v2(test, &hdr, frame, sizeof(frame));
 		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, false, true),
 				frame[7] == 1 || frame[7] == 2 ? frame[7] : 0U);
 	}

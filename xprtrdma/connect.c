@@ -298,17 +298,20 @@ void xprt_rdma_close(struct rpc_xprt *xprt)
 /**
  * rpcrdma_disconnect_late - end the connection, as an RPC had no Reply in its time
  * @rx: transport; whoever calls need not have its send lock
+ * @cookie: the connection that the Call was sent on; no other one is ended
+ *
+ * The RPC layer hears of it from the teardown.
  *
  * Context: process, may sleep.
  */
-void rpcrdma_disconnect_late(struct rpcrdma_xprt *rx)
+void rpcrdma_disconnect_late(struct rpcrdma_xprt *rx, unsigned int cookie)
 {
 	mutex_lock(&rx->lock);
-	if (rx->ep)
+	/* A new endpoint is not there before the cookie has changed */
+	if (rx->ep && cookie == READ_ONCE(rx->xprt.connect_cookie))
 		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
 				       "an RPC had no Reply in its time");
 	mutex_unlock(&rx->lock);
-	xprt_force_disconnect(&rx->xprt);
 }
 
 /**

@@ -109,8 +109,8 @@ static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
  */
 static void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
 {
-	if (task->tk_rqstp->rq_connect_cookie == READ_ONCE(xprt->connect_cookie))
-		rpcrdma_disconnect_late(to_rpcrdma_xprt(xprt));
+	rpcrdma_disconnect_late(to_rpcrdma_xprt(xprt),
+				task->tk_rqstp->rq_connect_cookie);
 }
 
 static void xprt_rdma_set_connect_timeout(struct rpc_xprt *xprt,

@@ -393,7 +393,7 @@ void xprt_rdma_print_stats(struct rpc_xprt *xprt, struct seq_file *seq);
 /* connect.c */
 void rpcrdma_connect_init(struct rpcrdma_xprt *rx);
 void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
-void rpcrdma_disconnect_late(struct rpcrdma_xprt *rx);
+void rpcrdma_disconnect_late(struct rpcrdma_xprt *rx, unsigned int cookie);
 void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task);
 void xprt_rdma_close(struct rpc_xprt *xprt);
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt);

@@ -34,7 +34,7 @@ enum rpcrdma_nego_state {
  * @v1_since: when that was found
  * @state: of this connection
  * @vers: version of the next Call
- * @option: the next Call goes by the option of remote invalidation
+ * @option: the next Call goes by the option of remote invalidation, if it has chunks
  * @sent_at: when the first message was sent
  * @patience: for how long its answer is waited for
  */

@@ -20,7 +20,7 @@
  * @reply_pages: most octets of the Reply's page data
  * @reply_ddp: the Upper Layer says the Reply's page data are DDP-eligible
  * @no_ddp: krb5i, krb5p: data-touched, no DDP in either direction
- * @option: Call and Reply travel by the option of remote invalidation
+ * @option: with chunks, Call and Reply travel by the option of remote invalidation
  * @inline_send: inline threshold for the Call
  * @inline_recv: inline threshold for the Reply
  * @pullup_max: largest page data that is copied rather than mapped
