@@ -12,7 +12,7 @@ meminfo() { awk -v key="$1:" '$1 == key { print $2 }' /proc/meminfo; }
 
 # swap_on [MEGABYTES]
 swap_on() {
-	dd if=/dev/zero of=$SWAP_FILE bs=1M count="${1:-192}" status=none
+	dd if=/dev/zero of=$SWAP_FILE bs=1M count="${1:-512}" status=none
 	chmod 600 $SWAP_FILE
 	mkswap $SWAP_FILE
 	swapon $SWAP_FILE
@@ -71,7 +71,7 @@ swap_short() {
 	echo 1 >/proc/sys/vm/compact_memory
 	echo $((($(meminfo MemAvailable) / 1024 - left) / 2)) >/proc/sys/vm/nr_hugepages
 	grep -E "MemAvailable|HugePages_Total" /proc/meminfo
-	try swap_used iocheck memory -l 140m
+	try swap_used iocheck memory -l 240m
 	echo 0 >/proc/sys/vm/nr_hugepages
 	return $STATUS
 }
