@@ -7,7 +7,8 @@
 #	events_on         once the module is loaded; events_off before it is unloaded
 #	events_read       "NAME COUNT" since events_on; names with a dot are one of many
 #	events_of FILE COMMAND…   what COMMAND added, into FILE
-#	rpcops_files NAMES        on the server: what rpcops wants to find, and so many names
+#	rpcops_files NAMES [DEPTH]  on the server: what so many processes of rpcops want to
+#	                          find, and so many names for each
 #
 # doorbells, completions and WRs are those the device sees (rxe; wr.OPCODE is counted
 # where the WR ends). A name that ends in "_module" counts calls from the module's
@@ -126,8 +127,10 @@ events_of() {
 }
 
 rpcops_files() {
-	local i
+	local i p
 	iocheck write -l 16m -b 1m -t "$EXPORT/bench"
-	mkdir "$EXPORT/names"
-	for ((i = 0; i < $1; i++)); do : >"$EXPORT/names/a-name-of-a-file-$i"; done
+	for ((p = 0; p < ${2:-1}; p++)); do
+		mkdir "$EXPORT/names$p"
+		for ((i = 0; i < $1; i++)); do : >"$EXPORT/names$p/a-name-of-a-file-$i"; done
+	done
 }

@@ -73,8 +73,13 @@ bench_is() {
 # A page that is read for the second time moves to another list of the kernel's, once: that
 # shall be no phase's
 bench_files() {
-	local i
-	rpcops_files 1000
+	local i op depth=1
+	for op in $OPS; do
+		case $op in
+		readdir:*) ((depth >= ${op##*:})) || depth=${op##*:} ;;
+		esac
+	done
+	rpcops_files 1000 $depth
 	for i in 1 2 3; do
 		cat $EXPORT/bench >/dev/null
 	done

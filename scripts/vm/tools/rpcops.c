@@ -8,7 +8,7 @@
  *     readN      O_DIRECT, N octets (4k, 64k, 1m) of the file "bench"
  *     writeN     the same, written
  *     create     create a file and remove it
- *     readdir    all names of the directory "names", from the server
+ *     readdir    all names of the directory "namesN" of the process N, from the server
  *     null       the NULL procedure (scripts/bench/null)
  *   DEPTH processes at a time (1) do COUNT together; where COUNT is "Ns" they do as
  *   many as they can in N seconds, and "OPERATIONS SECONDS" is printed.
@@ -41,6 +41,8 @@ static const char *dir;
 static size_t size;
 static void *buf;
 static int fd = -1;
+/* Which process this is, of 0 to DEPTH - 1 */
+static long me;
 
 static void die(const char *what)
 {
@@ -109,7 +111,8 @@ static void op_create(long i)
 static void op_readdir(long i)
 {
 	long names = 0;
-	DIR *d = opendir(path("names", -1));
+	/* Those who share one read what others have fetched */
+	DIR *d = opendir(path("names", me));
 
 	(void)i;
 	if (!d)
@@ -272,6 +275,7 @@ static void one_process(void (*op)(long), long p, long depth, long count,
 {
 	long i;
 
+	me = p;
 	for (i = p; end ? now() < end : i < count; i += depth) {
 		if (times)
 			timed(op, i, p);
