@@ -105,7 +105,7 @@ help:
 #h                      documents that must agree with the sources
 #h   make kunit         KUnit suites, and a mount between two guests, in the debug
 #h                      kernel (KASAN, lockdep)
-#h   make fuzz          a minute of each fuzzer
+#h   make fuzz          twenty seconds of each fuzzer
 #h   make coverage      lines and branches of the pure files that tests take
 #h   make mutants       change the pure files in 3,100 places: do tests notice?
 #h                      (make check: in every tenth)
