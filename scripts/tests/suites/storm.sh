@@ -15,6 +15,12 @@ STORM_SYSCTL=/proc/sys/sunrpc
 # Where a load pauses when it is told to
 storm_rest() { while [ -e /run/storm.pause ]; do sleep 0.1; done; }
 
+# storm_remove DIR: executed again after nfsd was restarted, it finds nothing to remove
+storm_remove() {
+	local said
+	said=$(rm -f "$1"/? 2>&1) || ! grep -v "No such file or directory" <<<"$said"
+}
+
 # storm_files DIR: each has its own contents, as long as it exists
 storm_files() {
 	local dir=$1/files.${1##*/} i=0 n
@@ -25,8 +31,7 @@ storm_files() {
 		for n in 1 2 3 4; do
 			echo "$i $n" >"$dir/$n" && grep -qx "$i $n" "$dir/$n" || break 2
 		done
-		# Executed again after nfsd was restarted, it finds nothing to remove
-		rm -f "$dir"/? || break
+		storm_remove "$dir" || break
 	done
 	[ -e /run/removal.stop ] || echo "$1: round $i" >>/run/removal.failed.files
 }
