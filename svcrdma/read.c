@@ -213,6 +213,8 @@ static noinline void reads_not_started(struct svc_rdma_conn *conn,
 		svc_rdma_refuse_call(call, "more RDMA Reads than the Send Queue has room for");
 	else if (rc == -EAGAIN)
 		svc_rdma_refuse_call(call, "more RDMA Reads than there are MRs for");
+	else if (rc == -EINVAL) /* Bounce buffers may have moved it within its pages */
+		svc_rdma_refuse_call(call, "the device cannot register what they go to");
 	else if (rc != -ENOTCONN)
 		rpcrdma_ep_fail_reason(conn->ep, rc,
 				       "RDMA Reads could not be started");
