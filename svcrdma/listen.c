@@ -28,6 +28,7 @@
  * @xprt: sunrpc's part
  * @lock: protects what follows
  * @id: CM id, or NULL while its device or address is gone
+ * @dead: what was @id when it went away; whoever takes it destroys it
  * @lost: an id that went away before it became @id; only compared
  * @lost_why: for what reason
  * @why: @id went away, for this reason, and nobody was told yet
@@ -41,6 +42,7 @@ struct svc_rdma_listener {
 	struct svc_xprt xprt;
 	spinlock_t lock; /* all that follows */
 	struct rdma_cm_id *id;
+	struct rdma_cm_id *dead;
 	const struct rdma_cm_id *lost;
 	const char *lost_why;
 	const char *why;
@@ -94,21 +96,17 @@ static int connect_request(struct svc_rdma_listener *listener,
 }
 
 /*
- * The device or the address that the listener is bound to goes away. Either
- * the CM destroys the id after this (nonzero), or whoever took it from us. In
- * the first case listener_detach() finds no id and does not wait for this
- * handler: past the lock there may be no listener, and the work, for which it
- * does wait, says what there is to say.
+ * The device or the address that the listener is bound to goes away. The CM is not to
+ * destroy the id: rdma_destroy_id() is what waits for this handler, whose code may be gone
+ * with the last listener. The work does it, and says what there is to say.
  */
-static int listener_lost(struct svc_rdma_listener *listener,
-			 struct rdma_cm_id *id, const char *why)
+static void listener_lost(struct svc_rdma_listener *listener,
+			  struct rdma_cm_id *id, const char *why)
 {
-	bool ours;
-
 	spin_lock(&listener->lock);
-	ours = !listener->closed && listener->id == id;
-	if (ours) {
+	if (!listener->closed && listener->id == id) {
 		listener->id = NULL;
+		listener->dead = id;
 		listener->why = why;
 		schedule_delayed_work(&listener->relisten, 0);
 	} else if (!listener->id) {
@@ -116,7 +114,18 @@ static int listener_lost(struct svc_rdma_listener *listener,
 		listener->lost_why = why;
 	}
 	spin_unlock(&listener->lock);
-	return ours;
+}
+
+static void listener_destroy_dead(struct svc_rdma_listener *listener)
+{
+	struct rdma_cm_id *dead;
+
+	spin_lock(&listener->lock);
+	dead = listener->dead;
+	listener->dead = NULL;
+	spin_unlock(&listener->lock);
+	if (dead)
+		rdma_destroy_id(dead);
 }
 
 /*
@@ -149,10 +158,12 @@ static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return connect_request(listener, id, event);
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		return listener_lost(listener, id,
-				     "the address moved to another device");
+		listener_lost(listener, id,
+			      "the address moved to another device");
+		return 0;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return listener_lost(listener, id, "the device is removed");
+		listener_lost(listener, id, "the device is removed");
+		return 0;
 	default:
 		return 0;
 	}
@@ -226,6 +237,7 @@ static void listener_relisten(struct work_struct *work)
 	struct svc_rdma_listener *listener =
 		container_of(work, struct svc_rdma_listener, relisten.work);
 
+	listener_destroy_dead(listener);
 	listener_say_lost(listener);
 	if (listener_again(listener))
 		pr_info_ratelimited("listener %s on %s: listening again\n",
@@ -312,6 +324,7 @@ static void listener_detach(struct svc_xprt *xprt)
 	spin_unlock(&listener->lock);
 	if (id)
 		rdma_destroy_id(id);
+	listener_destroy_dead(listener);
 	rpcrdma_status_del_listener(&listener->status);
 	listener_abandon(listener);
 }
