@@ -18,6 +18,36 @@
 #include "rpcrdma/rpc.h"
 #include "send.h"
 
+/**
+ * struct bc_call - a callback that the client has not answered
+ * @xid: its XID
+ * @given_up: sunrpc waits for its Reply no more
+ */
+struct bc_call {
+	u32 xid;
+	bool given_up;
+};
+
+/**
+ * struct svc_rdma_bc - the reverse direction of a connection
+ * @xprt: sunrpc's part
+ * @nr_unanswered: how many callbacks the client has not answered
+ * @unanswered: these, no more than it may have granted. One that was given up keeps its
+ *	credit until its Reply comes after all: the client has posted no other Receive
+ *	(RFC 8166, section 3.3.1; RFC 8167, section 4.1)
+ */
+struct svc_rdma_bc {
+	struct rpc_xprt xprt;
+	/* Both below @xprt's transport_lock */
+	unsigned int nr_unanswered;
+	struct bc_call unanswered[];
+};
+
+static struct svc_rdma_bc *svc_rdma_bc(struct rpc_xprt *xprt)
+{
+	return container_of(xprt, struct svc_rdma_bc, xprt);
+}
+
 static const struct rpc_timeout bc_timeout = {
 	.to_initval	= 60 * HZ,
 	.to_maxval	= 60 * HZ,
@@ -28,6 +58,48 @@ static struct rpc_xprt *bc_xprt_of(struct svc_rdma_conn *conn)
 {
 	/* Pairs with the cmpxchg of bc_publish() */
 	return smp_load_acquire(&conn->xprt.xpt_bc_xprt);
+}
+
+/* Called with transport_lock */
+static struct bc_call *bc_unanswered(struct svc_rdma_bc *bc, u32 xid)
+{
+	unsigned int i;
+
+	for (i = 0; i < bc->nr_unanswered; i++)
+		if (bc->unanswered[i].xid == xid)
+			return &bc->unanswered[i];
+	return NULL;
+}
+
+/* The Call is about to be sent: its Reply may be here before the post returns */
+static void bc_note_sent(struct rpc_xprt *xprt, u32 xid)
+{
+	struct svc_rdma_bc *bc = svc_rdma_bc(xprt);
+
+	spin_lock(&xprt->transport_lock);
+	if (!bc_unanswered(bc, xid) &&
+	    !WARN_ON_ONCE(bc->nr_unanswered >= xprt->max_reqs))
+		bc->unanswered[bc->nr_unanswered++] = (struct bc_call){ .xid = xid };
+	spin_unlock(&xprt->transport_lock);
+}
+
+/* It is answered, or was not sent. What was given up meanwhile returns its credit */
+static void bc_note_answered(struct rpc_xprt *xprt, u32 xid)
+{
+	struct svc_rdma_bc *bc = svc_rdma_bc(xprt);
+	struct bc_call *call;
+	bool given_up;
+
+	spin_lock(&xprt->transport_lock);
+	call = bc_unanswered(bc, xid);
+	given_up = call && call->given_up;
+	if (call)
+		*call = bc->unanswered[--bc->nr_unanswered];
+	if (given_up)
+		xprt->cong -= RPC_CWNDSCALE;
+	spin_unlock(&xprt->transport_lock);
+	if (given_up)
+		rpcrdma_rpc_wake_sender(xprt);
 }
 
 /* Called with queue_lock; returns octets of the Reply, or a negative errno */
@@ -93,6 +165,7 @@ void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 	credits = rpcrdma_hdr_grant(&recv->hdr, xprt->max_reqs, xprt->max_reqs, false);
 	if (credits)
 		bc_take_credits(xprt, credits);
+	bc_note_answered(xprt, recv->hdr.xid);
 	bc_complete(xprt, recv->hdr.xid, &recv->hdr);
 }
 
@@ -109,7 +182,10 @@ bool svc_rdma_bc_error(struct svc_rdma_conn *conn, u32 xid)
 {
 	struct rpc_xprt *xprt = bc_xprt_of(conn);
 
-	return xprt && bc_complete(xprt, xid, NULL);
+	if (!xprt)
+		return false;
+	bc_note_answered(xprt, xid);
+	return bc_complete(xprt, xid, NULL);
 }
 
 static int bc_buf_alloc(struct rpc_task *task)
@@ -139,24 +215,28 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 		.vers = READ_ONCE(conn->ep->version),
 	};
 	const struct xdr_buf *buf = &rqst->rq_snd_buf;
+	u32 xid = be32_to_cpu(rqst->rq_xid); /* byteswap: xid */
 	struct svc_rdma_send *send;
 	struct rpcrdma_enc *enc;
+	int rc;
 
 	send = svc_rdma_send_get(conn, form.vers,
 				 rpc_task_gfp_mask() & ~(__GFP_IO | __GFP_FS));
 	if (IS_ERR(send))
 		return -ENOBUFS;
 	enc = &send->enc;
-	rpcrdma_enc_plain(enc,
-			  be32_to_cpu(rqst->rq_xid), /* byteswap: xid */
-			  rqst->rq_xprt->max_reqs, &form);
+	rpcrdma_enc_plain(enc, xid, rqst->rq_xprt->max_reqs, &form);
 	if (enc->overflow || buf->len > enc->max - enc->len) {
 		svc_rdma_send_put(send);
 		return -EMSGSIZE;
 	}
 	svc_rdma_send_copy(send, buf, 0, buf->len);
 	rqst->rq_xtime = ktime_get();
-	return svc_rdma_send_post(send, 0);
+	bc_note_sent(rqst->rq_xprt, xid);
+	rc = svc_rdma_send_post(send, 0);
+	if (rc)
+		bc_note_answered(rqst->rq_xprt, xid);
+	return rc;
 }
 
 /*
@@ -173,7 +253,7 @@ static int bc_send_request(struct rpc_rqst *rqst)
 
 	if (!test_bit(XPT_DEAD, &sxprt->xpt_flags) && svc_rdma_enter(conn)) {
 		rc = -EBADSLT;
-		/* It is given back when the RPC ends, however that is */
+		/* bc_release_request() gives it back */
 		if (xprt_request_get_cong(rqst->rq_xprt, rqst))
 			rc = bc_send(conn, rqst);
 		if (rc == -EMSGSIZE)
@@ -183,6 +263,27 @@ static int bc_send_request(struct rpc_rqst *rqst)
 	if (rc == -ENOTCONN)
 		xprt_disconnect_done(rqst->rq_xprt);
 	return rc;
+}
+
+/*
+ * Called with transport_lock, when the RPC has ended, however that was. One that the client
+ * has not answered keeps its credit, if there is still a connection for it to answer on.
+ */
+static void bc_release_request(struct rpc_task *task)
+{
+	struct rpc_rqst *rqst = task->tk_rqstp;
+	struct rpc_xprt *xprt = rqst->rq_xprt;
+	struct bc_call *call = NULL;
+
+	if (rqst->rq_cong && xprt_connected(xprt))
+		call = bc_unanswered(svc_rdma_bc(xprt),
+				     be32_to_cpu(rqst->rq_xid)); /* byteswap: xid */
+	if (!call) {
+		xprt_release_rqst_cong(task);
+		return;
+	}
+	call->given_up = true;
+	rqst->rq_cong = 0;
 }
 
 /* Only the client can connect: whoever wants to send is told so */
@@ -229,7 +330,7 @@ static const struct rpc_xprt_ops bc_ops = {
 	.buf_free		= bc_buf_free,
 	.send_request		= bc_send_request,
 	.wait_for_reply_request	= xprt_wait_for_reply_request_def,
-	.release_request	= xprt_release_rqst_cong,
+	.release_request	= bc_release_request,
 	.close			= bc_close,
 	.destroy		= bc_destroy,
 	.print_stats		= bc_print_stats,
@@ -294,12 +395,15 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 	struct svc_rdma_conn *conn = svc_rdma_conn(args->bc_xprt);
 	/* Those that there are Receives for: a small device has fewer than we want */
 	u32 credits = conn->ep->sizes.bc_credits;
+	struct svc_rdma_bc *bc;
 	struct rpc_xprt *xprt;
 
 	if (args->addrlen > sizeof(xprt->addr))
 		return ERR_PTR(-EBADF);
-	xprt = RPCRDMA_ALLOC(NULL, xprt_alloc(args->net, sizeof(*xprt), credits,
-					      credits));
+	/* All zero; it begins with the rpc_xprt */
+	xprt = RPCRDMA_ALLOC(NULL, xprt_alloc(args->net,
+					      struct_size(bc, unanswered, credits),
+					      credits, credits));
 	if (!xprt)
 		return ERR_PTR(-ENOMEM);
 	__module_get(THIS_MODULE);

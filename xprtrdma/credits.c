@@ -3,6 +3,7 @@
  * Credits: how many Calls may be on the wire (RFC 8166, section 3.3.1). They
  * are sunrpc's congestion window, which counts the RPCs that hold one.
  */
+#include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
 
 /* Called with transport_lock. Returns false when there is no credit left */
@@ -14,26 +15,6 @@ static bool rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
 		left = rx->granted - rx->abandoned;
 	rx->xprt.cwnd = (unsigned long)left << RPC_CWNDSHIFT;
 	return left;
-}
-
-/*
- * sunrpc wakes who waits for a credit when an RPC gives its own back. These came
- * otherwise: the first of those that wait may send, and the rest after it.
- */
-static void rpcrdma_credits_wake(struct rpcrdma_xprt *rx)
-{
-	struct rpc_xprt *xprt = &rx->xprt;
-	bool room;
-
-	spin_lock(&xprt->transport_lock);
-	room = xprt->cwnd > xprt->cong &&
-	       test_and_clear_bit(XPRT_CWND_WAIT, &xprt->state);
-	spin_unlock(&xprt->transport_lock);
-	if (!room)
-		return;
-	/* As if the Send Queue had been full: this is what wakes senders */
-	xprt_wait_for_buffer_space(xprt);
-	xprt_write_space(xprt);
 }
 
 /**
@@ -59,7 +40,7 @@ void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
 	if (unlikely(!left))
 		xprt_force_disconnect(&rx->xprt);
 	else
-		rpcrdma_credits_wake(rx);
+		rpcrdma_rpc_wake_sender(&rx->xprt);
 }
 
 /**
@@ -112,7 +93,7 @@ void rpcrdma_credits_late(struct rpcrdma_xprt *rx)
 	spin_lock(&rx->xprt.transport_lock);
 	rpcrdma_credits_abandon(rx, -1);
 	spin_unlock(&rx->xprt.transport_lock);
-	rpcrdma_credits_wake(rx);
+	rpcrdma_rpc_wake_sender(&rx->xprt);
 }
 
 /**

@@ -56,4 +56,28 @@ static inline int rpcrdma_rpc_unsendable(struct rpc_rqst *rqst, int err)
 	return 0;
 }
 
+/**
+ * rpcrdma_rpc_wake_sender - credits came otherwise than by an RPC's end
+ * @xprt: may have them
+ *
+ * sunrpc wakes who waits for a credit when an RPC gives its own back. Of these the first
+ * of those that wait is told, and the rest after it.
+ *
+ * Context: any but hard interrupts; takes the transport_lock, softirqs stay on.
+ */
+static inline void rpcrdma_rpc_wake_sender(struct rpc_xprt *xprt)
+{
+	bool room;
+
+	spin_lock(&xprt->transport_lock);
+	room = xprt->cwnd > xprt->cong &&
+	       test_and_clear_bit(XPRT_CWND_WAIT, &xprt->state);
+	spin_unlock(&xprt->transport_lock);
+	if (!room)
+		return;
+	/* As if the Send Queue had been full: this is what wakes senders */
+	xprt_wait_for_buffer_space(xprt);
+	xprt_write_space(xprt);
+}
+
 #endif /* RPCRDMA_RPC_H */
