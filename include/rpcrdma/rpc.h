@@ -63,7 +63,7 @@ static inline int rpcrdma_rpc_unsendable(struct rpc_rqst *rqst, int err)
  * sunrpc wakes who waits for a credit when an RPC gives its own back. Of these the first
  * of those that wait is told, and the rest after it.
  *
- * Context: any but hard interrupts; takes the transport_lock, softirqs stay on.
+ * Context: process; takes the transport_lock, for which softirqs stay on.
  */
 static inline void rpcrdma_rpc_wake_sender(struct rpc_xprt *xprt)
 {
