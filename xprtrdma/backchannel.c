@@ -385,6 +385,8 @@ int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 	late = rx->ep && rx->ep->number != req->came_by;
 	if (rx->ep && !late && rpcrdma_ep_live(rx->ep))
 		rc = rpcrdma_bc_send(rx->ep, req);
+	if (rc == -EMSGSIZE || rc == -EIO)
+		rpcrdma_ep_fail_reason(rx->ep, rc, "the reply to a callback cannot be sent");
 	mutex_unlock(&rx->lock);
 	if (!rc || rc == -ENOBUFS)
 		return rc;
