@@ -218,16 +218,39 @@ static int rpcrdma_connect_error(const struct rpcrdma_xprt *rx, int rc)
 	return rx->mounting ? rc : -ENETUNREACH;
 }
 
+/*
+ * xprt_destroy() waits for the send lock, which the worker has, before it tells us that
+ * nobody wants the transport any more: that may be an umount.
+ */
+static bool rpcrdma_connect_unwanted(const struct rpcrdma_xprt *rx)
+{
+	return !kref_read(&rx->xprt.kref);
+}
+
+/* Return: whether the back-off is not over. The worker comes again, to look at both */
+static bool rpcrdma_connect_waits(struct rpcrdma_xprt *rx)
+{
+	long left = rx->connect_at - jiffies;
+
+	if (left <= 0 || rpcrdma_connect_unwanted(rx))
+		return false;
+	queue_delayed_work(xprtiod_workqueue, &rx->connect_worker, min_t(long, left, HZ));
+	return true;
+}
+
 static void rpcrdma_connect_worker(struct work_struct *work)
 {
 	struct rpcrdma_xprt *rx =
 		container_of(work, struct rpcrdma_xprt, connect_worker.work);
 	struct rpc_xprt *xprt = &rx->xprt;
-	unsigned int pflags = xprt_rdma_use_reserves(rx);
-	unsigned int nofs = memalloc_nofs_save();
+	unsigned int pflags, nofs;
 	int rc;
 
-	rc = rpcrdma_connect(rx);
+	if (rpcrdma_connect_waits(rx))
+		return;
+	pflags = xprt_rdma_use_reserves(rx);
+	nofs = memalloc_nofs_save();
+	rc = rpcrdma_connect_unwanted(rx) ? -ENOTCONN : rpcrdma_connect(rx);
 	rx->last_error = rc;
 	xprt_clear_connecting(xprt);
 	if (rc) {
@@ -279,7 +302,9 @@ void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 	/* The worker is not queued: nobody reads it */
 	rx->mounting = !xprt->stat.connect_count && RPC_IS_SOFTCONN(task);
 	xprt_reconnect_backoff(xprt, RECONNECT_MIN);
-	queue_delayed_work(xprtiod_workqueue, &rx->connect_worker, delay);
+	rx->connect_at = jiffies + delay;
+	if (!rpcrdma_connect_waits(rx))
+		queue_delayed_work(xprtiod_workqueue, &rx->connect_worker, 0);
 }
 
 /**

@@ -243,7 +243,8 @@ struct rpcrdma_xprt_stats {
 /**
  * struct rpcrdma_xprt - a client transport
  * @xprt: sunrpc's part
- * @connect_worker: connects
+ * @connect_worker: connects, or looks every second whether it is still to
+ * @connect_at: when the back-off is over, in jiffies
  * @timeout: timeouts when they are not the default
  * @lock: taken to post and to take or fence MRs, and by the release of a
  *	connection, which thereby knows that nobody is at it
@@ -278,6 +279,7 @@ struct rpcrdma_xprt_stats {
 struct rpcrdma_xprt {
 	struct rpc_xprt xprt;
 	struct delayed_work connect_worker;
+	unsigned long connect_at;
 	struct rpc_timeout timeout;
 
 	struct mutex lock;

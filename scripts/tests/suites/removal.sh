@@ -415,3 +415,34 @@ suite_stale() {
 	check "mount where the server has a connection from before" stale_mount
 	check "umount stale" umount_nfs
 }
+
+# The server does not come back, and the mount is given up while its transport waits for the
+# next attempt to connect: twenty seconds, by then
+deserted_connecting() { [ "$(grep -c side=client /proc/net/rpcrdma/connections)" = "$1" ]; }
+deserted_attempts() {
+	wait_for 120 none_live
+	for ((i = 0; i < 3; i++)); do
+		wait_for 60 deserted_connecting 1
+		wait_for 60 deserted_connecting 0
+	done
+}
+deserted_free() { [ "$(cat /sys/module/rpcrdma/refcnt)" = 0 ]; }
+deserted_umount() {
+	local t0=$SECONDS
+	umount -f -l $MNT
+	wait_for 8 deserted_free
+	echo "$((SECONDS - t0)) s"
+}
+suite_deserted() {
+	# rxe may fail without a word (cut_by_loss): then the RPC ends the connection in time
+	check "mount deserted" mount_nfs vers=3,timeo=100
+	mountpoint -q $MNT || return 0
+	check "the cable is out for good" cable_gone
+	stat $MNT/deserted &
+	check "three attempts to connect fail" deserted_attempts
+	check "umount between attempts is not held up" deserted_umount
+	wait "$!" || :
+	check "the cable is back" cable_back
+	check "mount after that" mount_nfs vers=3
+	check "umount after that" umount_nfs
+}
