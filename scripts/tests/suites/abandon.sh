@@ -137,7 +137,9 @@ abandon_force() {
 	abandon_end "$c0"
 }
 
+# How many connections said so
 abandon_late() { dmesg | grep -c "rpcrdma: client $SERVER:20049 on rxe0: connection lost: an RPC had no Reply in its time (-110)" || :; }
+
 # The RPC timeout costs the connection, which says so, and while there is none a soft mount
 # fails what it is asked. For NFSv3 only: what NFSv4 has sent, sunrpc lets wait as
 # long as the connection lives, soft or not.
