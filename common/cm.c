@@ -143,12 +143,27 @@ static int rpcrdma_ep_failure(struct rpcrdma_ep *ep)
 	return rc;
 }
 
-/* Waits for the next step of the handshake; the failure funnel wakes us too */
+/*
+ * Waits for the next step of the handshake; the failure funnel wakes us too. Of one that
+ * nobody wants any more there is nothing to say: it fails without a reason.
+ */
 static int rpcrdma_ep_wait_step(struct rpcrdma_ep *ep, unsigned long timeout,
 				const char *reason)
 {
-	if (!wait_for_completion_timeout(&ep->cm_done, timeout))
-		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT, reason);
+	unsigned long end = jiffies + timeout;
+	long left = timeout;
+
+	while (!wait_for_completion_timeout(&ep->cm_done, min_t(long, left, HZ))) {
+		if (ep->ops->unwanted && ep->ops->unwanted(ep)) {
+			rpcrdma_ep_fail(ep, -ENOTCONN);
+			break;
+		}
+		left = end - jiffies;
+		if (left <= 0) {
+			rpcrdma_ep_fail_reason(ep, -ETIMEDOUT, reason);
+			break;
+		}
+	}
 	return rpcrdma_ep_failure(ep);
 }
 

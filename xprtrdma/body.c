@@ -51,7 +51,7 @@ static int rpcrdma_map_sge(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 	if (!len)
 		return 0;
 	if (wr->num_sge == rpcrdma_send_sges(ep))
-		return -EIO;
+		return -EMSGSIZE;
 	rc = rpcrdma_map_page(ep, &req->sges[wr->num_sge], page, offset, len,
 			      DMA_TO_DEVICE);
 	if (rc)
@@ -142,7 +142,7 @@ static int rpcrdma_copy_around(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 	if (!tail_len)
 		return 0;
 	if (req->send_wr.num_sge == rpcrdma_send_sges(ep))
-		return -EIO;
+		return -EMSGSIZE;
 	rpcrdma_dmabuf_sge(&req->hdr, &req->sges[req->send_wr.num_sge++],
 			   tail_at, tail_len);
 	return 0;

@@ -496,6 +496,19 @@ static noinline int rpcrdma_call_prepare_gathered(struct rpcrdma_ep *ep,
 	return rpcrdma_body_put(ep, req, req->enc.len, &body);
 }
 
+/* Of memory that the device cannot register there is a line already */
+static void rpcrdma_call_failed(struct rpcrdma_ep *ep, struct rpcrdma_req *req, int rc)
+{
+	req->rx->stats.failed_marshal_count++;
+	if (rc == -EMSGSIZE)
+		rpcrdma_ep_warn(ep, "a call of %u octets, XID 0x%08x, cannot be sent: %s",
+				req->rqst.rq_snd_buf.len,
+				be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
+				req->enc.overflow ?
+				"its header has no room for its chunks" :
+				"the device gathers too few pieces of memory");
+}
+
 /* Called with rx->lock. Nothing stays mapped or registered upon an error. */
 static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 			     struct rpcrdma_req *req)
@@ -526,7 +539,7 @@ static int rpcrdma_call_send(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 	else
 		rpcrdma_mrs_put(rx, &req->mrs);
 	if (rc != -EAGAIN && rc != -ENOTCONN)
-		rx->stats.failed_marshal_count++;
+		rpcrdma_call_failed(ep, req, rc);
 	return rc;
 }
 

@@ -34,6 +34,20 @@ static int rpcrdma_client_setup(struct rpcrdma_ep *ep)
 }
 
 /*
+ * xprt_destroy() waits for the send lock, which the worker has, before it tells us that
+ * nobody wants the transport any more: that may be an umount.
+ */
+static bool rpcrdma_connect_unwanted(const struct rpcrdma_xprt *rx)
+{
+	return !kref_read(&rx->xprt.kref);
+}
+
+static bool rpcrdma_client_unwanted(struct rpcrdma_ep *ep)
+{
+	return rpcrdma_connect_unwanted(ep->owner);
+}
+
+/*
  * Before the connect worker has set CONNECTED, it sees for itself that the
  * endpoint is down; afterwards sunrpc must hear it from us.
  */
@@ -83,6 +97,7 @@ static const struct rpcrdma_ep_ops rpcrdma_client_ops = {
 	.side		= "client",
 	.setup		= rpcrdma_client_setup,
 	.received	= rpcrdma_received,
+	.unwanted	= rpcrdma_client_unwanted,
 	.closing	= rpcrdma_client_closing,
 	.release	= rpcrdma_client_release,
 	.swaps		= rpcrdma_client_swaps,
@@ -216,15 +231,6 @@ static int rpcrdma_connect_error(const struct rpcrdma_xprt *rx, int rc)
 		return -EHOSTUNREACH;
 	}
 	return rx->mounting ? rc : -ENETUNREACH;
-}
-
-/*
- * xprt_destroy() waits for the send lock, which the worker has, before it tells us that
- * nobody wants the transport any more: that may be an umount.
- */
-static bool rpcrdma_connect_unwanted(const struct rpcrdma_xprt *rx)
-{
-	return !kref_read(&rx->xprt.kref);
 }
 
 /* Return: whether the back-off is not over. The worker comes again, to look at both */

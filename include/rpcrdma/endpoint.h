@@ -77,6 +77,9 @@ enum rpcrdma_ep_state {
  *	(rpcrdma_ep_attr.recv_poll)
  * @queued: (optional) a chain has to wait for the Send Queue. Context: that of
  *	rpcrdma_sendq_post(), under a lock
+ * @unwanted: (optional) shall an attempt to connect be given up, as nobody waits for it
+ *	any more? Asked each second of one that is under way. Process context, with
+ *	ep->setup_lock.
  * @closing: the first failure, or rpcrdma_ep_close(). Nothing can be posted
  *	any more; wake whoever waits for this connection. Process context, our
  *	workqueue, may sleep, must not wait for the teardown.
@@ -96,6 +99,7 @@ struct rpcrdma_ep_ops {
 	int (*setup)(struct rpcrdma_ep *ep);
 	void (*received)(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 	void (*queued)(struct rpcrdma_ep *ep);
+	bool (*unwanted)(struct rpcrdma_ep *ep);
 	void (*closing)(struct rpcrdma_ep *ep);
 	void (*release)(struct rpcrdma_ep *ep);
 	bool (*swaps)(struct rpcrdma_ep *ep);

@@ -416,15 +416,29 @@ suite_stale() {
 	check "umount stale" umount_nfs
 }
 
-# The server does not come back, and the mount is given up while its transport waits for the
-# next attempt to connect: twenty seconds, by then
-deserted_connecting() { [ "$(grep -c side=client /proc/net/rpcrdma/connections)" = "$1" ]; }
-deserted_attempts() {
+CONNECT_TIMEOUT=/proc/sys/sunrpc/rdma_connect_timeout
+
+# The server does not come back, and the mount is given up: while its transport waits for
+# the next attempt to connect, twenty seconds by then, and while one is under way, which
+# has two minutes
+deserted_clients() { [ "$(grep -c side=client /proc/net/rpcrdma/connections)" = "$1" ]; }
+deserted_waits() {
 	wait_for 120 none_live
 	for ((i = 0; i < 3; i++)); do
-		wait_for 60 deserted_connecting 1
-		wait_for 60 deserted_connecting 0
+		wait_for 60 deserted_clients 1
+		wait_for 60 deserted_clients 0
 	done
+}
+# Whose address nobody has to ask for
+deserted_neighbour() {
+	local mac
+	mac=$(ip neigh show $SERVER dev eth0 | sed -n 's/.*lladdr \([^ ]*\).*/\1/p')
+	ip neigh replace $SERVER lladdr "$mac" dev eth0 nud permanent
+}
+deserted_connecting() { grep -q 'side=client state=connecting' /proc/net/rpcrdma/connections; }
+deserted_attempts() {
+	wait_for 120 none_live
+	wait_for 60 deserted_connecting
 }
 deserted_free() { [ "$(cat /sys/module/rpcrdma/refcnt)" = 0 ]; }
 deserted_umount() {
@@ -433,16 +447,25 @@ deserted_umount() {
 	wait_for 8 deserted_free
 	echo "$((SECONDS - t0)) s"
 }
-suite_deserted() {
+# deserted_case WHEN CONDITION TIMEOUT: of an attempt
+deserted_case() {
+	echo "$3" >$CONNECT_TIMEOUT
 	# rxe may fail without a word (cut_by_loss): then the RPC ends the connection in time
-	check "mount deserted" mount_nfs vers=3,timeo=100
+	check "mount, to be deserted $1" mount_nfs vers=3,timeo=100
 	mountpoint -q $MNT || return 0
+	check "the server's address stays known" deserted_neighbour
 	check "the cable is out for good" cable_gone
 	stat $MNT/deserted &
-	check "three attempts to connect fail" deserted_attempts
-	check "umount between attempts is not held up" deserted_umount
+	check "nobody answers: $1" "$2"
+	check "umount $1 is not held up" deserted_umount
 	wait "$!" || :
 	check "the cable is back" cable_back
+	ip neigh del $SERVER dev eth0
+}
+suite_deserted() {
+	deserted_case "between attempts" deserted_waits 5
+	deserted_case "during an attempt" deserted_attempts 120
+	echo 20 >$CONNECT_TIMEOUT
 	check "mount after that" mount_nfs vers=3
 	check "umount after that" umount_nfs
 }
