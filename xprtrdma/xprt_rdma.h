@@ -63,6 +63,9 @@
 /* Room to reckon with for a Transport Header: what every peer can receive */
 #define XPRT_RDMA_HDR_ROOM	RPCRDMA_INLINE_MIN
 
+/* Page data of so many octets are copied into the buffer that a Call is sent from */
+#define XPRT_RDMA_PULLUP_MAX	(XPRT_RDMA_SEND_BUF - XPRT_RDMA_HDR_ROOM)
+
 struct rpcrdma_req;
 struct rpcrdma_xprt;
 
@@ -493,6 +496,22 @@ static inline void rpcrdma_req_fill(struct rpcrdma_req *req, u32 len)
 }
 
 /**
+ * rpcrdma_page_count - pages that hold the page data of a buffer
+ * @buf: buffer
+ *
+ * Context: any.
+ *
+ * Return: their number.
+ */
+static inline u32 rpcrdma_page_count(const struct xdr_buf *buf)
+{
+	if (!buf->page_len)
+		return 0;
+	return DIV_ROUND_UP(offset_in_page(buf->page_base) + buf->page_len,
+			    PAGE_SIZE);
+}
+
+/**
  * struct rpcrdma_body - what of a Call travels in its Send
  * @snd: the Call
  * @pages: octets of its page data; 0 when they travel in a chunk
@@ -509,6 +528,10 @@ u32 rpcrdma_page_sges(const struct rpcrdma_ep *ep);
 int rpcrdma_body_put(struct rpcrdma_ep *ep, struct rpcrdma_req *req, u32 at,
 		     const struct rpcrdma_body *body);
 void rpcrdma_body_unmap(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
+
+/* chunks.c */
+int rpcrdma_call_prepare(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
+			 struct rpcrdma_req *req);
 
 /* call.c */
 int xprt_rdma_send_request(struct rpc_rqst *rqst);
