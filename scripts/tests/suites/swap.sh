@@ -36,16 +36,18 @@ swap_used() {
 }
 
 # A memory limit on one program; the rest of the guest has plenty
-# LIMIT
+# LIMIT [FROM]: what has more than FROM has to wait until some of it is swapped out. Without,
+# the kernel kills what meets LIMIT while all of it is on its way to the server
 swap_cgroup() {
 	mkdir -p /run/cgroup
 	mountpoint -q /run/cgroup || mount -t cgroup2 none /run/cgroup
 	[ -e /run/cgroup/memory.max ] || echo +memory >/run/cgroup/cgroup.subtree_control
 	mkdir -p /run/cgroup/swap
 	echo "$1" >/run/cgroup/swap/memory.max
+	echo "${2:-max}" >/run/cgroup/swap/memory.high
 }
 swap_limited() {
-	swap_cgroup 24M
+	swap_cgroup 32M 24M
 	# shellcheck disable=SC2016
 	swap_used bash -c 'echo $$ >/run/cgroup/swap/cgroup.procs; exec iocheck memory -l 36m'
 }
