@@ -129,9 +129,10 @@ answer_of_requester(const struct rpcrdma_hdr *hdr,
  * its callbacks and RDMA_ERROR, accepted or not, end the callback that they
  * name; and a header that brings no RPC message, or none that can be a Call, is answered
  * with ERR_CHUNK (version two: BAD_HEADER). A Requester answers callbacks alone, and options
- * that it does not know. An RPC whose Reply cannot be read would
- * wait for ever if that were dropped in silence, which RFC 8166 wants (section
- * 4.5): it ends with an error, whatever the header is like otherwise.
+ * that it does not know. RFC 8166 wants
+ * a Reply that cannot be read to be dropped in silence (section 4.5): its RPC would go again
+ * when its time is over, on a new connection, for the same answer, and that for ever. It
+ * ends with an error, whatever the header is like otherwise.
  * RDMA_DONE is no Reply, and ends nothing.
  *
  * Whether an RPC with that XID is in flight, and whether what the peer
@@ -165,23 +166,43 @@ bool rpcrdma_hdr_may_be_reply(const struct rpcrdma_hdr *hdr)
 	return !is_nameless(hdr) && !is_callback(hdr);
 }
 
+/* What is inline rpcrdma_decode() has looked at */
+static bool is_message_of(const u8 *msg, const struct rpcrdma_hdr *hdr, u32 type)
+{
+	return get_u32(msg) == hdr->xid && get_u32(msg + AT_RPC_TYPE) == type;
+}
+
 /**
  * rpcrdma_is_call_of - is an RPC message the Call that its header announced?
  * @msg: its first eight octets at least, which came out of a Position-Zero Read chunk
  * @hdr: its header
  *
- * What is inline rpcrdma_decode() has looked at. Here as there the XIDs must be the same
- * (RFC 8166, section 4.2.1), as a Reply has that of the header in its own.
+ * As of what is inline, the XIDs must be the same (RFC 8166, section 4.2.1): a Reply has that
+ * of the header in its own.
  *
  * Context: Any context.
  * Return: whether it is.
  */
 bool rpcrdma_is_call_of(const void *msg, const struct rpcrdma_hdr *hdr)
 {
-	const u8 *p = msg;
+	return is_message_of(msg, hdr, RPC_TYPE_CALL);
+}
 
-	return get_u32(p) == hdr->xid &&
-	       get_u32(p + AT_RPC_TYPE) == RPC_TYPE_CALL;
+/**
+ * rpcrdma_is_reply_of - is an RPC message the Reply that its header announced?
+ * @msg: where the Reply chunk has its first eight octets, if it has so many
+ * @hdr: its header
+ *
+ * RFC 8166, section 4.2.1, again: what a Responder that mixes up two Reply chunks wrote there
+ * is another RPC's.
+ *
+ * Context: Any context.
+ * Return: whether it is.
+ */
+bool rpcrdma_is_reply_of(const void *msg, const struct rpcrdma_hdr *hdr)
+{
+	return hdr->reply_bytes >= RPC_MIN_LEN &&
+	       is_message_of(msg, hdr, RPC_TYPE_REPLY);
 }
 
 /**

@@ -182,29 +182,40 @@ static void answers_may_be_reply(struct kunit *test)
 	}
 }
 
-/* Of a message in a Position-Zero Read chunk: what the decoder sees of one that is inline */
-static void answers_is_call_of(struct kunit *test)
+/* Of a message in a chunk: what the decoder sees of one that is inline */
+static void answers_is_message_of(struct kunit *test)
 {
 	static const struct {
 		u32 msg[2];
-		bool want;
+		bool call;
+		bool reply;
 	} cases[] = {
-		{ { XID, 0 }, true },
-		{ { XID, 1 }, false },
-		{ { XID, 2 }, false },
-		{ { XID, 0x01000000 }, false },
-		{ { XID + 1, 0 }, false },
-		{ { XID ^ 0x80000000, 0 }, false },
-		{ { 0, XID }, false },
+		{ { XID, 0 }, true, false },
+		{ { XID, 1 }, false, true },
+		{ { XID, 2 }, false, false },
+		{ { XID, 0x01000000 }, false, false },
+		{ { XID + 1, 0 }, false, false },
+		{ { XID + 1, 1 }, false, false },
+		{ { XID ^ 0x80000000, 0 }, false, false },
+		{ { XID ^ 0x80000000, 1 }, false, false },
+		{ { 0, XID }, false, false },
+		{ { 1, XID }, false, false },
 	};
-	const struct rpcrdma_hdr hdr = { .xid = XID };
+	struct rpcrdma_hdr hdr = { .xid = XID, .reply_bytes = 8 };
+	const void *msg;
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		KUNIT_EXPECT_EQ_MSG(test,
-				    rpcrdma_is_call_of(frame_octets(test, cases[i].msg, 8),
-						       &hdr),
-				    cases[i].want, "case %u", i);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		msg = frame_octets(test, cases[i].msg, 8);
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_is_call_of(msg, &hdr),
+				    cases[i].call, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_is_reply_of(msg, &hdr),
+				    cases[i].reply, "case %u", i);
+	}
+	/* What is there was not written by this Reply */
+	hdr.reply_bytes = 7;
+	KUNIT_EXPECT_FALSE(test, rpcrdma_is_reply_of(frame_octets(test, cases[1].msg, 8),
+						     &hdr));
 }
 
 static void answers_grant(struct kunit *test)
@@ -442,7 +453,7 @@ static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE(answers_unknown_disposition),
 	KUNIT_CASE(answers_complete),
 	KUNIT_CASE(answers_may_be_reply),
-	KUNIT_CASE(answers_is_call_of),
+	KUNIT_CASE(answers_is_message_of),
 	KUNIT_CASE(answers_grant),
 	KUNIT_CASE(answers_grant_direction),
 	KUNIT_CASE_PARAM(answers_within, within_gen_params),

@@ -83,8 +83,12 @@ static void bc_note_sent(struct rpc_xprt *xprt, u32 xid)
 	spin_unlock(&xprt->transport_lock);
 }
 
-/* It is answered, or was not sent. What was given up meanwhile returns its credit */
-static void bc_note_answered(struct rpc_xprt *xprt, u32 xid)
+/*
+ * It is answered, or was not sent. What was given up meanwhile returns its credit.
+ *
+ * Return: whether it was unanswered.
+ */
+static bool bc_note_answered(struct rpc_xprt *xprt, u32 xid)
 {
 	struct svc_rdma_bc *bc = svc_rdma_bc(xprt);
 	struct bc_call *call;
@@ -100,6 +104,7 @@ static void bc_note_answered(struct rpc_xprt *xprt, u32 xid)
 	spin_unlock(&xprt->transport_lock);
 	if (given_up)
 		rpcrdma_rpc_wake_sender(xprt);
+	return call;
 }
 
 /* Called with queue_lock; returns octets of the Reply, or a negative errno */
@@ -176,7 +181,8 @@ void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
  * @xid: the Call's
  *
  * Context: process.
- * Return: whether there was a Call with that XID.
+ * Return: whether there was a Call with that XID, given up or not: what comes is its answer,
+ * and is not answered (RFC 8166, section 4.5).
  */
 bool svc_rdma_bc_error(struct svc_rdma_conn *conn, u32 xid)
 {
@@ -184,8 +190,7 @@ bool svc_rdma_bc_error(struct svc_rdma_conn *conn, u32 xid)
 
 	if (!xprt)
 		return false;
-	bc_note_answered(xprt, xid);
-	return bc_complete(xprt, xid, NULL);
+	return bc_note_answered(xprt, xid) | bc_complete(xprt, xid, NULL);
 }
 
 static int bc_buf_alloc(struct rpc_task *task)

@@ -99,6 +99,7 @@ static int rpcrdma_place_msg(struct rpcrdma_req *req,
 				    hdr->body_len, written);
 }
 
+/* Return: octets of the RPC message, -EIO, or -EBADMSG if it is none of this RPC's */
 static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 			       const struct rpcrdma_hdr *hdr)
 {
@@ -108,6 +109,8 @@ static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 	req->rx->stats.total_rdma_reply += hdr->reply_bytes + written;
 	if (!rpcrdma_reply_in_place(hdr, req->write_offered, buf->head[0].iov_len))
 		return -EIO;
+	if (!rpcrdma_is_reply_of(buf->head[0].iov_base, hdr))
+		return -EBADMSG;
 	if (written)
 		return rpcrdma_place_around(&req->rqst, NULL, hdr->reply_bytes,
 					    written);
@@ -161,13 +164,15 @@ static void rpcrdma_fail_rqst(struct rpc_rqst *rqst, int err)
 /* A header at fault, and an RDMA_ERROR, have a line already: rpcrdma_warn_about() */
 static noinline void rpcrdma_bad_reply(struct rpcrdma_ep *ep,
 				       struct rpcrdma_req *req,
-				       struct rpcrdma_recv *recv)
+				       struct rpcrdma_recv *recv, int err)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 
 	if (!hdr->fault && hdr->proc != RPCRDMA_ERROR)
-		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: not within what the call offers",
-				hdr->xid);
+		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s", hdr->xid,
+				err == -EBADMSG ?
+				"no RPC Reply with its XID in its chunk" :
+				"not within what the call offers");
 	rpcrdma_recv_put(recv);
 	req->rx->stats.bad_reply_count++;
 	rpcrdma_fail_rqst(&req->rqst, -EIO);
@@ -190,7 +195,7 @@ static void rpcrdma_complete(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 	}
 	len = rpcrdma_place(req, &recv->hdr);
 	if (unlikely(len <= 0)) {
-		rpcrdma_bad_reply(ep, req, recv);
+		rpcrdma_bad_reply(ep, req, recv, len);
 		return;
 	}
 	rpcrdma_recv_put(recv);

@@ -110,6 +110,7 @@ rpcrdma_answer_errcode(enum rpcrdma_answer answer)
 
 bool rpcrdma_hdr_may_be_reply(const struct rpcrdma_hdr *hdr);
 bool rpcrdma_is_call_of(const void *msg, const struct rpcrdma_hdr *hdr);
+bool rpcrdma_is_reply_of(const void *msg, const struct rpcrdma_hdr *hdr);
 u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted, bool matched);
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			  u64 reply_offered);

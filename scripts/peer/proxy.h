@@ -183,6 +183,7 @@ struct deviation {
 	bool		read_list;
 	bool		write_list;	/* though none was offered */
 	bool		nomsg;		/* the Reply chunk, needed or not */
+	bool		body_xid;	/* the RPC message has another one than the header */
 	bool		oversize;	/* RDMA_MSG, whatever its length */
 	bool		inline_pad;	/* XDR roundup inline, behind the length */
 	bool		msgp;

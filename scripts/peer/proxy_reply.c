@@ -320,6 +320,8 @@ static bool build(struct reply *r)
 	struct rpcrdma_chunk chunk;
 	struct rpcrdma_enc enc;
 
+	if (dev->body_xid)
+		rpc_set_word(r->body, 0, OTHER_XID(call->hdr.xid));
 	encode(r, &enc, dev->msgp ? RPCRDMA_MSGP : RPCRDMA_MSG, 0);
 	if (dev->oversize ||
 	    (enc.len + r->body_len <= call->conn->prop.inline_send && !dev->nomsg)) {

@@ -146,6 +146,7 @@ APPLY(reply_chunk)	{ dev->reply_lie = rule->word; dev->longer = value; }
 APPLY(read_list)	{ dev->read_list = true; }
 APPLY(write_list)	{ dev->write_list = true; }
 APPLY(nomsg)		{ dev->nomsg = true; }
+APPLY(body_xid)		{ dev->body_xid = true; }
 APPLY(oversize)		{ dev->oversize = true; }
 APPLY(inline_pad)	{ dev->inline_pad = true; }
 APPLY(msgp)		{ dev->msgp = true; }
@@ -199,6 +200,7 @@ static const struct action actions[] = {
 	{ "read-list", NULL, do_read_list },
 	{ "write-list", NULL, do_write_list },
 	{ "nomsg", NULL, do_nomsg },
+	{ "body-xid", NULL, do_body_xid },
 	{ "oversize", NULL, do_oversize },
 	{ "inline-pad", NULL, do_inline_pad },
 	{ "msgp", NULL, do_msgp },
