@@ -18,14 +18,19 @@
 #include "rpcrdma/rpc.h"
 #include "send.h"
 
+/* How long callbacks that were given up may have all credits while others wait */
+#define BC_PATIENCE	(30 * HZ)
+
 /**
  * struct bc_call - a callback that the client has not answered
  * @xid: its XID
  * @given_up: sunrpc waits for its Reply no more
+ * @when: since then, in jiffies
  */
 struct bc_call {
 	u32 xid;
 	bool given_up;
+	unsigned long when;
 };
 
 /**
@@ -34,7 +39,8 @@ struct bc_call {
  * @nr_unanswered: how many callbacks the client has not answered
  * @unanswered: these, no more than it may have granted. One that was given up keeps its
  *	credit until its Reply comes after all: the client has posted no other Receive
- *	(RFC 8166, section 3.3.1; RFC 8167, section 4.1)
+ *	(RFC 8166, section 3.3.1; RFC 8167, section 4.1). When none is left the connection
+ *	is given up, or no callback would ever reach the client again
  */
 struct svc_rdma_bc {
 	struct rpc_xprt xprt;
@@ -270,6 +276,28 @@ static int bc_send_request(struct rpc_rqst *rqst)
 	return rc;
 }
 
+/* Called with transport_lock: have those that were given up had all credits for long? */
+static bool bc_is_stuck(const struct svc_rdma_bc *bc)
+{
+	const struct bc_call *call = bc->unanswered;
+	unsigned int i;
+
+	if (!bc->nr_unanswered || bc->xprt.cong < bc->xprt.cwnd)
+		return false;
+	for (i = 0; i < bc->nr_unanswered; i++, call++)
+		if (!call->given_up || time_before(jiffies, call->when + BC_PATIENCE))
+			return false;
+	return true;
+}
+
+/* An RPC has ended without a credit, on a connection that stands: it waited for one */
+static void bc_ended_unsent(struct rpc_xprt *xprt)
+{
+	if (bc_is_stuck(svc_rdma_bc(xprt)))
+		rpcrdma_ep_fail_reason(svc_rdma_conn(xprt->bc_xprt)->ep, -ETIMEDOUT,
+				       "the client answers no callbacks");
+}
+
 /*
  * Called with transport_lock, when the RPC has ended, however that was. One that the client
  * has not answered keeps its credit, if there is still a connection for it to answer on.
@@ -278,16 +306,24 @@ static void bc_release_request(struct rpc_task *task)
 {
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpc_xprt *xprt = rqst->rq_xprt;
-	struct bc_call *call = NULL;
+	struct bc_call *call;
 
-	if (rqst->rq_cong && xprt_connected(xprt))
-		call = bc_unanswered(svc_rdma_bc(xprt),
-				     be32_to_cpu(rqst->rq_xid)); /* byteswap: xid */
+	if (!xprt_connected(xprt)) {
+		xprt_release_rqst_cong(task);
+		return;
+	}
+	if (!rqst->rq_cong) {
+		bc_ended_unsent(xprt);
+		return;
+	}
+	call = bc_unanswered(svc_rdma_bc(xprt),
+			     be32_to_cpu(rqst->rq_xid)); /* byteswap: xid */
 	if (!call) {
 		xprt_release_rqst_cong(task);
 		return;
 	}
 	call->given_up = true;
+	call->when = jiffies;
 	rqst->rq_cong = 0;
 }
 
