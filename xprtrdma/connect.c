@@ -260,6 +260,11 @@ static void rpcrdma_connect_worker(struct work_struct *work)
 	rx->last_error = rc;
 	xprt_clear_connecting(xprt);
 	if (rc) {
+		/*
+		 * For some errors sunrpc ends the connection that whoever hears of them waited
+		 * for. One who hears late shall not end the next, which may be there by then.
+		 */
+		xprt->connect_cookie++;
 		rc = rpcrdma_connect_error(rx, rc);
 	} else {
 		rpcrdma_connected(rx);
