@@ -366,7 +366,8 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
  * the connection, so that the server learns of it (RFC 8166, section 4.5.4).
  *
  * The Reply to a callback of the connection before goes nowhere: on this one the
- * server may have another callback of that XID.
+ * server may have another callback of that XID. That is no error: sunrpc would give it to
+ * whoever sends next, who may have the Reply to a callback of this connection.
  *
  * Context: process, with the transport's send lock.
  *
@@ -377,21 +378,20 @@ int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
 	struct rpcrdma_xprt *rx = req->rx;
 	int rc = -ENOTCONN;
-	bool late;
 
 	if (!xprt_connected(&rx->xprt))
 		return -ENOTCONN;
 	mutex_lock(&rx->lock);
-	late = rx->ep && rx->ep->number != req->came_by;
-	if (rx->ep && !late && rpcrdma_ep_live(rx->ep))
+	if (rx->ep && rx->ep->number != req->came_by)
+		rc = 0;
+	else if (rx->ep && rpcrdma_ep_live(rx->ep))
 		rc = rpcrdma_bc_send(rx->ep, req);
 	if (rc == -EMSGSIZE || rc == -EIO)
 		rpcrdma_ep_fail_reason(rx->ep, rc, "the reply to a callback cannot be sent");
 	mutex_unlock(&rx->lock);
 	if (!rc || rc == -ENOBUFS)
 		return rc;
-	if (!late)
-		xprt_force_disconnect(&rx->xprt);
+	xprt_force_disconnect(&rx->xprt);
 	/* sunrpc has whoever sends next send this, and its RPC would end with another error */
 	return -ENOTCONN;
 }

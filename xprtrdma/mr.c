@@ -211,7 +211,8 @@ void rpcrdma_mrs_release(struct rpcrdma_xprt *rx)
 			rx->stats.mrs_orphaned++;
 		rpcrdma_mr_unmap(mr);
 		list_del(&mr->all);
-		/* From here on whoever waits may have the memory back */
+		/* From here on whoever waits may have the memory back: rpcrdma_fenced() */
+		smp_wmb();
 		list_del(&mr->list);
 		rpcrdma_mr_free(mr);
 	}
@@ -310,6 +311,8 @@ void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs)
 	list_for_each_entry(mr, mrs, list)
 		rpcrdma_mr_unmap(mr);
 	spin_lock(&pool->lock);
+	/* Unmapped before it is seen that there is none: rpcrdma_fenced() */
+	smp_wmb();
 	/* Last in, last out: an rkey comes again after 256 registrations of
 	 * its MR, and an old one should stay worthless for long.
 	 */
@@ -361,7 +364,8 @@ bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
 			continue;
 		rpcrdma_mr_unmap(mr);
 		spin_lock(&pool->lock);
-		/* Last in, last out, as in rpcrdma_mrs_put() */
+		/* As in rpcrdma_mrs_put() */
+		smp_wmb();
 		list_move_tail(&mr->list, &pool->idle);
 		spin_unlock(&pool->lock);
 		rpcrdma_mrs_wake(rx);
