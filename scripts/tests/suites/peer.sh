@@ -302,10 +302,12 @@ peer_hook() {
 	[ -z "$command" ] || on_server "$command"
 }
 
-# PEER_ONLY and PEER_NOT: expressions for names. PEER_HALF: 0 or 1, every second one of those
+# PEER_ONLY and PEER_NOT: expressions for names. PEER_HALF: 0 or 1, every second one of those,
+# and each that not every server can have, as nobody knows which half has that
 peer_cases() {
 	(cd "$PEER_CASES" && printf '%s\n' *.peer) | grep -E "^${PEER_ONLY:-.}" | grep -vE "^${PEER_NOT:-$}" |
-		awk -v half="${PEER_HALF:-}" 'half == "" || NR % 2 == half'
+		awk -v half="${PEER_HALF:-}" -v dir="$PEER_CASES" '
+			half == "" || NR % 2 == half || !system("grep -q \"^# Needs: \" " dir "/" $0)'
 }
 
 # Names that match nothing are mistyped
