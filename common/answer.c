@@ -129,11 +129,10 @@ answer_of_requester(const struct rpcrdma_hdr *hdr,
  * its callbacks and RDMA_ERROR, accepted or not, end the callback that they
  * name; and a header that brings no RPC message, or none that can be a Call, is answered
  * with ERR_CHUNK (version two: BAD_HEADER). A Requester answers callbacks alone, and options
- * that it does not know. RFC 8166 wants
- * a Reply that cannot be read to be dropped in silence (section 4.5): its RPC would go again
- * when its time is over, on a new connection, for the same answer, and that for ever. It
- * ends with an error, whatever the header is like otherwise.
- * RDMA_DONE is no Reply, and ends nothing.
+ * that it does not know. RFC 8166 wants a Reply that cannot be read to be dropped in silence
+ * (section 4.5): its RPC would go again when its time is over, on a new connection, for the
+ * same answer, and that for ever. It ends with an error, whatever the header is like
+ * otherwise. RDMA_DONE is no Reply, and ends nothing.
  *
  * Whether an RPC with that XID is in flight, and whether what the peer
  * invalidated was part of it, is for the side to find out.

@@ -306,18 +306,15 @@ static void bc_release_request(struct rpc_task *task)
 {
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpc_xprt *xprt = rqst->rq_xprt;
-	struct bc_call *call;
+	struct bc_call *call = NULL;
 
-	if (!xprt_connected(xprt)) {
-		xprt_release_rqst_cong(task);
-		return;
+	if (xprt_connected(xprt)) {
+		if (!rqst->rq_cong)
+			bc_ended_unsent(xprt);
+		else
+			call = bc_unanswered(svc_rdma_bc(xprt),
+					     be32_to_cpu(rqst->rq_xid)); /* byteswap: xid */
 	}
-	if (!rqst->rq_cong) {
-		bc_ended_unsent(xprt);
-		return;
-	}
-	call = bc_unanswered(svc_rdma_bc(xprt),
-			     be32_to_cpu(rqst->rq_xid)); /* byteswap: xid */
 	if (!call) {
 		xprt_release_rqst_cong(task);
 		return;

@@ -371,7 +371,8 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
  *
  * Context: process, with the transport's send lock.
  *
- * Return: 0; -ENOBUFS to come again later; -ENOTCONN, also when it can never be sent.
+ * Return: 0, also for that; -ENOBUFS to come again later; -ENOTCONN, also when it can never be
+ * sent.
  */
 int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 {
