@@ -42,3 +42,13 @@ follow_results() {
 		echo "not ok $name $who ended well: status $rc, see $name/log"
 	fi
 }
+
+# capture NAME [options of check-capture]: verdicts on the wire of a pair
+capture() {
+	local name=$1 found
+	shift
+	found=$("$SCRIPTS/tests/check-capture" "$@" "$OUT/$name/wire.pcap" | sed -E "s/^(ok|not ok) /\1 $name /")
+	printf '%s\n' "$found"
+	# For whoever looks into a failure only: it is large
+	printf '%s\n' "$found" | grep -q '^not ok' || rm -f "$OUT/$name/wire.pcap"
+}
