@@ -249,30 +249,14 @@ static struct rpcrdma_req *rpcrdma_bc_req_need(struct rpcrdma_xprt *rx,
 	return req;
 }
 
-/**
- * rpcrdma_bc_refuse - answer a callback with an error
- * @rx: transport
- * @recv: message; stays the caller's
- * @errcode: which
- *
- * RFC 8166, section 4.5.2; RFC 8167, section 5.3.
- *
- * Context: process (workqueue of the Receive CQ).
- */
-void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
-		       enum rpcrdma_errcode errcode)
+static void rpcrdma_bc_send_error(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
+				  enum rpcrdma_errcode errcode)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 	struct rpcrdma_ep *ep = recv->ep;
 	struct rpcrdma_req *req;
 	struct rpcrdma_enc enc;
 
-	/* A fault has a line already, which does not say that this was a callback */
-	if (!hdr->fault)
-		rpcrdma_ep_warn(ep, "callback refused, XID 0x%08x: %s", hdr->xid,
-				rpcrdma_hdr_has_chunks(hdr) ? "it has chunks" :
-				hdr->body_len > PAGE_SIZE ? "larger than a page" :
-				"no RPC Call in it");
 	req = rpcrdma_bc_req_need(rx, ep);
 	if (!req)
 		return;
@@ -287,40 +271,65 @@ void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
 }
 
 /**
+ * rpcrdma_bc_refuse - answer a callback with an error
+ * @rx: transport
+ * @recv: message; stays the caller's
+ * @errcode: which
+ *
+ * RFC 8166, section 4.5.2; RFC 8167, section 5.3.
+ *
+ * Context: process (workqueue of the Receive CQ).
+ */
+void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
+		       enum rpcrdma_errcode errcode)
+{
+	const struct rpcrdma_hdr *hdr = &recv->hdr;
+
+	/* A fault has a line already, which does not say that this was a callback */
+	if (!hdr->fault)
+		rpcrdma_ep_warn(recv->ep, "callback refused, XID 0x%08x: %s", hdr->xid,
+				rpcrdma_hdr_has_chunks(hdr) ? "it has chunks" :
+							      "no RPC Call in it");
+	rpcrdma_bc_send_error(rx, recv, errcode);
+}
+
+/* There is nothing wrong with its header */
+static void rpcrdma_bc_decline(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
+			       const char *why)
+{
+	const struct rpcrdma_hdr *hdr = &recv->hdr;
+
+	rpcrdma_ep_warn(recv->ep, "callback refused, XID 0x%08x: %s", hdr->xid, why);
+	rpcrdma_bc_send_error(rx, recv, hdr->vers == RPCRDMA_V1 ? RPCRDMA_ERR_CHUNK :
+								  RPCRDMA_ERR_BAD_HEADER);
+}
+
+/**
  * rpcrdma_bc_received - a callback came from the server
  * @rx: transport
  * @recv: accepted message of direction Call, without chunks; stays the
  *	caller's
  *
- * One that we have no service for is dropped: the server's RPC times out. One that
- * is larger than we said is refused. More at a time than there are slots cost the
- * connection.
+ * One that we have no service for, or that is larger than we said, is refused: the server
+ * must not wait for ever (RFC 8166, section 4.5.4). More at a time than there are slots cost
+ * the connection.
  *
  * Context: process (workqueue of the Receive CQ).
  */
 void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
-	struct svc_serv *serv = xprt->bc_serv;
-	const struct rpcrdma_hdr *hdr = &recv->hdr;
+	struct svc_serv *serv;
 	struct rpcrdma_req *req;
 
-	if (!serv) {
-		rpcrdma_ep_warn(recv->ep, "callback of %u octets dropped",
-				hdr->body_len);
-		return;
-	}
-	/* The server must not wait for ever (RFC 8166, section 4.5.4) */
-	if (hdr->body_len > PAGE_SIZE) {
-		rpcrdma_bc_refuse(rx, recv, hdr->vers == RPCRDMA_V1 ?
-				  RPCRDMA_ERR_CHUNK : RPCRDMA_ERR_BAD_HEADER);
+	if (recv->hdr.body_len > PAGE_SIZE) {
+		rpcrdma_bc_decline(rx, recv, "larger than a page");
 		return;
 	}
 	req = rpcrdma_bc_req_need(rx, recv->ep);
 	if (!req)
 		return;
 	rpcrdma_bc_fill(req, recv);
-	rx->stats.bcall_count++;
 
 	/* The service goes away after xprt_rdma_bc_destroy(), not before */
 	spin_lock(&xprt->bc_pa_lock);
@@ -328,11 +337,14 @@ void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 	if (serv && xprt_get(xprt)) {
 		atomic_inc(&xprt->bc_slot_count);
 		rpcrdma_bc_enqueue(serv, &req->rqst);
+		rx->stats.bcall_count++;
 		req = NULL;
 	}
 	spin_unlock(&xprt->bc_pa_lock);
-	if (req)
+	if (req) {
 		rpcrdma_req_put(req);
+		rpcrdma_bc_decline(rx, recv, "no service for it");
+	}
 }
 
 /*

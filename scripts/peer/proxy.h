@@ -117,6 +117,7 @@ enum inval {
 enum reverse {
 	REVERSE_NONE,
 	REVERSE_PLAIN,
+	REVERSE_UNSERVED,	/* the same, of a client that has no service for it */
 	REVERSE_CHUNKS,
 	REVERSE_LARGE,		/* as large as the threshold allows */
 	REVERSE_HUGE,		/* larger than the client's Receives */

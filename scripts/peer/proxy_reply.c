@@ -502,10 +502,12 @@ static bool is_null_reply(const struct rpcrdma_hdr *hdr)
 static bool is_right_answer(const struct own *own, const struct rpcrdma_hdr *hdr)
 {
 	if (hdr->proc != RPCRDMA_ERROR)
-		return own->kind != REVERSE_FRAME && is_null_reply(hdr);
+		return own->kind != REVERSE_FRAME && own->kind != REVERSE_UNSERVED &&
+		       is_null_reply(hdr);
 	switch (own->kind) {
 	case REVERSE_CHUNKS:
 	case REVERSE_LARGE:
+	case REVERSE_UNSERVED:
 	case REVERSE_FRAME:
 		/* And no octet more */
 		return hdr->vers == RPCRDMA_V1 && hdr->errcode == RPCRDMA_ERR_CHUNK &&

@@ -90,6 +90,7 @@ static const struct word inval_words[] = {
 
 static const struct word reverse_words[] = {
 	{ "plain", REVERSE_PLAIN },
+	{ "unserved", REVERSE_UNSERVED },
 	{ "chunks", REVERSE_CHUNKS },
 	{ "large", REVERSE_LARGE },
 	{ "huge", REVERSE_HUGE },
