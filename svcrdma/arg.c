@@ -96,8 +96,8 @@ static void point_to_pages(struct svc_rqst *rqstp, u32 len)
 }
 
 /*
- * The client says how large it is, and gets an error when there is no memory: that is no
- * reason to try for ever, as the kernel does with what is not larger than this.
+ * The client says how large it is, and loses its connection when there is no memory: that is
+ * no reason to try for ever, as the kernel does with what is not larger than this.
  */
 static gfp_t copy_gfp(u32 len)
 {

@@ -152,6 +152,14 @@ static noinline int refuse_call(struct svc_rdma_call *call, const char *why)
 	return 0;
 }
 
+/* It comes again on the next connection, when there may be memory: RFC 8166, section 4.5.4 */
+static noinline int give_up_call(struct svc_rdma_call *call, const char *why)
+{
+	rpcrdma_ep_fail_reason(call->conn->ep, -ENOMEM, why);
+	svc_rdma_call_put(call);
+	return 0;
+}
+
 static noinline int make_gss_context(struct svc_rqst *rqstp,
 				     struct svc_rdma_call *call)
 {
@@ -159,8 +167,9 @@ static noinline int make_gss_context(struct svc_rqst *rqstp,
 
 	if (!rc)
 		return deliver(rqstp, call);
-	return refuse_call(call, rc == -ENOMEM ? "no memory for its pages" :
-						 "longer than a call may be");
+	if (rc == -ENOMEM)
+		return give_up_call(call, "no memory for a call's pages");
+	return refuse_call(call, "longer than a call may be");
 }
 
 /* All of it is where it was received */
@@ -203,7 +212,7 @@ static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *c
 		return 0;
 	}
 	if (svc_rdma_arg_from_reads(rqstp, call))
-		return refuse_call(call, "no memory for it in one piece");
+		return give_up_call(call, "no memory for a call in one piece");
 	if (unlikely(hdr->pz_bytes &&
 		     !rpcrdma_is_call_of(rqstp->rq_arg.head[0].iov_base, hdr))) {
 		conn->ep->count.bad_headers++;
