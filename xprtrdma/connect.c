@@ -93,6 +93,16 @@ static bool rpcrdma_client_swaps(struct rpcrdma_ep *ep)
 	return xprt_rdma_swaps(ep->owner);
 }
 
+/*
+ * Version two requires callbacks (draft-cel-nfsv4-rpcrdma-version-two-00, section 4.2),
+ * and a kernel may be without.
+ */
+static u32 rpcrdma_highest_version(void)
+{
+	return IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL) ? READ_ONCE(xprt_rdma_max_version) :
+						       RPCRDMA_V1;
+}
+
 static const struct rpcrdma_ep_ops rpcrdma_client_ops = {
 	.side		= "client",
 	.setup		= rpcrdma_client_setup,
@@ -123,7 +133,7 @@ static struct rpcrdma_ep *rpcrdma_client_ep_create(struct rpcrdma_xprt *rx)
 					  RPCRDMA_INLINE_UNIT),
 		.inline_recv = round_down(READ_ONCE(xprt_rdma_inline_read),
 					  RPCRDMA_INLINE_UNIT),
-		.max_version = READ_ONCE(xprt_rdma_max_version),
+		.max_version = rpcrdma_highest_version(),
 		.connect_timeout = READ_ONCE(xprt_rdma_connect_timeout) * HZ,
 		/* Plain spinlocks of sunrpc's are taken: never in softirq */
 		.send_poll = IB_POLL_WORKQUEUE,
