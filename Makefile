@@ -85,7 +85,8 @@ help:
 #h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|faults|
 #h                      siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|
 #h                      in-tree (all),
-#h                      MINUTES= SEED= KERNELS= BESIDE= (scripts/soak)
+#h                      MINUTES= SEED= STORM= KERNELS= BESIDE= PROCESSORS=
+#h                      (scripts/soak)
 #h   make bench         what an RPC costs, with this module and with the stock one;
 #h                      KERNEL=6.1|6.12 (both); RATES=y: throughput too
 #h   make bench-profile the same by function, for a 4 KiB READ, WRITE and a GETATTR
@@ -94,7 +95,8 @@ help:
 #h Build and install:
 #h   make [KDIR=dir]    build/<kernel release>/rpcrdma.ko, for the headers in dir; the
 #h                      running kernel's, or else the last of /lib/modules/*/build
-#h   make modules-all   for both of Debian 12's kernels
+#h   make modules-all   for both of Debian 12's kernels, and the debug kernel if there
+#h                      is one
 #h   make install       into /lib/modules/<kernel release>/updates (as root);
 #h                      INSTALL_MOD_PATH or DESTDIR: below that directory
 #h   make uninstall     take it out again
@@ -109,4 +111,5 @@ help:
 #h   make coverage      lines and branches of the pure files that tests take
 #h   make mutants       change the pure files in 3,100 places: do tests notice?
 #h                      (make check: in every tenth)
-#h   make setup         install and download what the above need (they do it)
+#h   make setup         install and download what the above need (they do it); the
+#h                      debug kernel is built by what needs it
