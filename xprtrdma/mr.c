@@ -11,6 +11,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
 
 /* MRs a connection starts with, and how many more it gets at a time */
@@ -135,7 +136,7 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 	 * After a failure too: whoever waits may have been killed, and nobody else would
 	 * take back its demand that nothing be sent.
 	 */
-	xprt_write_space(&rx->xprt);
+	rpcrdma_rpc_write_space(&rx->xprt);
 	current_restore_flags(pflags, PF_MEMALLOC);
 	memalloc_noio_restore(noio);
 }
@@ -291,7 +292,7 @@ static inline void rpcrdma_mrs_wake(struct rpcrdma_xprt *rx)
 	smp_mb();
 	/* sunrpc asks the same before it takes a lock */
 	if (unlikely(test_bit(XPRT_WRITE_SPACE, &rx->xprt.state)))
-		xprt_write_space(&rx->xprt);
+		rpcrdma_rpc_write_space(&rx->xprt);
 }
 
 /**

@@ -57,6 +57,24 @@ static inline int rpcrdma_rpc_unsendable(struct rpc_rqst *rqst, int err)
 }
 
 /**
+ * rpcrdma_rpc_write_space - let those send who were told to wait
+ * @xprt: transport
+ *
+ * sunrpc takes the send lock for the first that waits, and gives it back without a word
+ * when none does. xprt_destroy() may have come between: it waits for that lock, and nobody
+ * else would wake it.
+ *
+ * Context: process; takes the transport_lock, for which softirqs stay on.
+ */
+static inline void rpcrdma_rpc_write_space(struct rpc_xprt *xprt)
+{
+	xprt_write_space(xprt);
+	/* The bit is clear before it is seen that nobody waits */
+	smp_mb();
+	wake_up_bit(&xprt->state, XPRT_LOCKED);
+}
+
+/**
  * rpcrdma_rpc_wake_sender - credits came otherwise than by an RPC's end
  * @xprt: may have them
  *
@@ -77,7 +95,7 @@ static inline void rpcrdma_rpc_wake_sender(struct rpc_xprt *xprt)
 		return;
 	/* As if the Send Queue had been full: this is what wakes senders */
 	xprt_wait_for_buffer_space(xprt);
-	xprt_write_space(xprt);
+	rpcrdma_rpc_write_space(xprt);
 }
 
 #endif /* RPCRDMA_RPC_H */
