@@ -67,9 +67,16 @@ static void rpcrdma_call_plan_modes(struct rpcrdma_call *call)
 	rpcrdma_plan_call(&call->plan, &shape);
 }
 
+static gfp_t rpcrdma_call_gfp(void)
+{
+	return rpc_task_gfp_mask() | __GFP_NORETRY | __GFP_NOWARN;
+}
+
 /*
  * ACLs: the Upper Layer leaves the allocation of pages to the transport,
- * which cannot wait until it knows how many the Reply needs.
+ * which cannot wait until it knows how many the Reply needs. Calls behind this one wait for
+ * it, too, and some of them may write what would give memory back: so pages that are clean
+ * are taken.
  */
 static int rpcrdma_fill_sparse_pages(struct xdr_buf *rcv)
 {
@@ -78,8 +85,7 @@ static int rpcrdma_fill_sparse_pages(struct xdr_buf *rcv)
 
 	for (i = 0; i < count; i++) {
 		if (!pages[i])
-			pages[i] = RPCRDMA_ALLOC(NULL, alloc_page(GFP_NOWAIT |
-								  __GFP_NOWARN));
+			pages[i] = RPCRDMA_ALLOC(NULL, alloc_page(rpcrdma_call_gfp()));
 		if (!pages[i])
 			return -ENOBUFS;
 	}
@@ -364,8 +370,7 @@ int rpcrdma_call_prepare(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 	}
 	rpcrdma_call_plan_modes(&call);
 	if (rpcrdma_call_is_copied(&call) &&
-	    rpcrdma_req_reserve(req, rpcrdma_pullup_len(&call),
-				rpc_task_gfp_mask() | __GFP_NORETRY | __GFP_NOWARN))
+	    rpcrdma_req_reserve(req, rpcrdma_pullup_len(&call), rpcrdma_call_gfp()))
 		return -ENOBUFS;
 	if (rpcrdma_req_map(ep, req))
 		return -ENOBUFS;

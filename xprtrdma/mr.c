@@ -163,22 +163,24 @@ void rpcrdma_mrs_init(struct rpcrdma_xprt *rx)
  * @rx: transport; the pool is empty
  * @ep: endpoint whose QP exists
  *
- * The limit lets every credit use what the largest payload takes, and one RPC
- * use whatever it may.
+ * The limit lets every credit use what the largest payload takes. As many as any one RPC may
+ * use are there from the beginning: a Call that needs more than there are is the first in
+ * sunrpc's queue until there are, and nothing goes before it.
  *
  * Context: process, may sleep. Undone by rpcrdma_mrs_release().
  *
- * Return: 0, or -ENOMEM when there is not one MR.
+ * Return: 0, or -ENOMEM when there are not so many.
  */
 int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_mr_pool *pool = &rx->pool;
 	unsigned int payload = ep->sizes.mrs_per_payload;
+	unsigned int least = 2 * payload + MRS_EXTRA;
 
 	pool->told_short = false;
-	pool->limit = max(2 * payload + MRS_EXTRA,
-			  ep->sizes.credits * (payload + 1));
-	if (!rpcrdma_mrs_add(rx, ep, min(MRS_INITIAL, pool->limit)))
+	pool->limit = max(least, ep->sizes.credits * (payload + 1));
+	rpcrdma_mrs_add(rx, ep, max(MRS_INITIAL, least));
+	if (pool->count < least)
 		return -ENOMEM;
 	mutex_lock(&rx->lock);
 	WRITE_ONCE(pool->ep, ep);
