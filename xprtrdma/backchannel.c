@@ -93,17 +93,37 @@ unsigned int xprt_rdma_bc_num_slots(struct rpc_xprt *xprt)
 	return XPRT_RDMA_BC_CREDITS;
 }
 
+/*
+ * sunrpc drops a Reply for want of memory, when it has waited for a minute to be sent, or
+ * with the RPC of somebody else who is killed and was to send it.
+ */
+static void rpcrdma_bc_unanswered(struct rpcrdma_req *req)
+{
+	struct rpcrdma_xprt *rx = req->rx;
+
+	mutex_lock(&rx->lock);
+	if (rx->ep && rx->ep->number == req->came_by && rpcrdma_ep_live(rx->ep))
+		rpcrdma_ep_fail_reason(rx->ep, -EIO, "a callback was not answered");
+	mutex_unlock(&rx->lock);
+}
+
 /**
  * xprt_rdma_bc_free_rqst - the callback service is done with a slot
  * @rqst: slot
  *
- * Context: process.
+ * A callback that has no answer costs the connection that it came by: the server must not
+ * wait for ever (RFC 8166, section 4.5.4).
+ *
+ * Context: process; takes the transport's lock.
  */
 void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst)
 {
+	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
-	rpcrdma_req_put(to_rpcrdma_req(rqst));
+	if (unlikely(req->owed))
+		rpcrdma_bc_unanswered(req);
+	rpcrdma_req_put(req);
 	xprt_put(xprt);
 }
 
@@ -126,6 +146,8 @@ static void rpcrdma_bc_drop_queued(struct rpc_xprt *xprt)
 
 	list_for_each_entry_safe(rqst, next, &queued, rq_bc_pa_list) {
 		atomic_dec(&xprt->bc_slot_count);
+		/* With their session */
+		to_rpcrdma_req(rqst)->owed = false;
 		xprt_rdma_bc_free_rqst(rqst);
 	}
 }
@@ -197,6 +219,7 @@ static void rpcrdma_bc_fill(struct rpcrdma_req *req,
 	struct xdr_buf *rcv = &rqst->rq_rcv_buf;
 
 	req->came_by = recv->ep->number;
+	req->owed = true;
 	rpcrdma_form_of_reply(&req->form, hdr);
 	memcpy(req->rbuf, hdr->buf + hdr->body, hdr->body_len);
 	xdr_buf_init(rcv, req->rbuf, hdr->body_len);
@@ -402,6 +425,7 @@ int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
 	if (rc == -EMSGSIZE || rc == -EIO)
 		rpcrdma_ep_fail_reason(rx->ep, rc, "the reply to a callback cannot be sent");
 	mutex_unlock(&rx->lock);
+	req->owed = rc;
 	if (!rc || rc == -ENOBUFS)
 		return rc;
 	xprt_force_disconnect(&rx->xprt);

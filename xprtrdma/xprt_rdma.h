@@ -145,6 +145,7 @@ enum rpcrdma_wire {
  * @xid: XID of what was sent, host order; valid on the wire
  * @form: how it was sent; of a callback, how its Reply will be
  * @came_by: of a callback, the number of the connection that it came by
+ * @owed: of a callback, that connection has no Reply to it yet
  * @hdr: Transport Header, and behind it the octets that are copied
  * @hdr_before: a smaller one that the device may still read, until the next Send is
  *	complete
@@ -177,6 +178,7 @@ struct rpcrdma_req {
 	u32 xid;
 	struct rpcrdma_form form;
 	u32 came_by;
+	bool owed;
 
 	struct rpcrdma_dmabuf hdr;
 	struct rpcrdma_dmabuf hdr_before;
