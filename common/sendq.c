@@ -375,29 +375,44 @@ bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep)
 	return !chain;
 }
 
+/* Called with sq->lock. Return: where the first signalled chain ends, or 0 */
+static u64 rpcrdma_sendq_oldest(const struct rpcrdma_sendq *sq)
+{
+	const struct rpcrdma_chain *chain;
+
+	for (chain = sq->pending; chain; chain = chain->next)
+		if (chain->signalled)
+			return chain->seq;
+	return 0;
+}
+
 /**
- * rpcrdma_sendq_still - for how long has nothing that was posted been complete?
- * @ep: endpoint that was LIVE
+ * rpcrdma_sendq_still - for how long has something that was posted not been complete?
+ * @ep: endpoint whose Send Queue was opened
  *
- * One caller, who looks at regular times.
+ * One caller, who looks at regular times. On iWARP a Send may be complete before an RDMA Read
+ * in front of it.
  *
  * Context: process.
  *
- * Return: how many looks in a row a completion is due and none has come since the last.
+ * Return: how many looks in a row a completion is due and has not come since the last.
  */
 u32 rpcrdma_sendq_still(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
+	u64 oldest;
 	bool due;
 
 	spin_lock(&sq->lock);
 	/* A signalled WR is out there, in front of those that tell nothing */
 	due = sq->posted - sq->completed > sq->unsignalled;
-	if (due && sq->seen == sq->completed)
+	oldest = rpcrdma_sendq_oldest(sq);
+	if ((due && sq->seen == sq->completed) || (oldest && sq->oldest == oldest))
 		sq->still++;
 	else
 		sq->still = 0;
 	sq->seen = sq->completed;
+	sq->oldest = oldest;
 	spin_unlock(&sq->lock);
 	return sq->still;
 }

@@ -17,9 +17,10 @@
 
 static struct delayed_work watch_work;
 
+/* A server sends before it is LIVE, which the peer may never let it be */
 static void watch_ep(struct rpcrdma_ep *ep)
 {
-	if (rpcrdma_ep_live(ep) && rpcrdma_sendq_still(ep) >= WATCH_LOOKS)
+	if (READ_ONCE(ep->sendq.open) && rpcrdma_sendq_still(ep) >= WATCH_LOOKS)
 		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
 				       "the peer takes nothing of what is sent");
 }

@@ -82,7 +82,7 @@ struct rpcrdma_send_marker {
  * @completed: slots known to be complete
  * @unsignalled: slots posted since the last signalled WR
  * @seen: of @completed, when rpcrdma_sendq_still() looked
- * @still: how often in a row it was the same there
+ * @still: how often in a row it was the same there, or @oldest was
  * @waiting: chains that found no slots, in order
  * @broken: chains whose last WR was not posted: no completion will come
  * @pending: posted chains whose owners are to be told, in order, the first of them
@@ -90,6 +90,8 @@ struct rpcrdma_send_marker {
  * @bad_wr: where ib_post_send() says which it was, which nobody asks: here, as each
  *	post would pay for a variable on the stack
  * @markers: for batches
+ * @oldest: of the first signalled chain in @pending, where it ends: when
+ *	rpcrdma_sendq_still() looked; 0: there was none
  */
 struct rpcrdma_sendq {
 	spinlock_t lock;
@@ -108,6 +110,7 @@ struct rpcrdma_sendq {
 	struct rpcrdma_chain **pending_end;
 	const struct ib_send_wr *bad_wr;
 	struct rpcrdma_send_marker markers[RPCRDMA_SEND_MARKERS];
+	u64 oldest;
 };
 
 /* sendq.c */
