@@ -411,7 +411,8 @@ static struct xprt_class bc_class;
  * One reference is the svc_xprt's. Clients that share a connection may all find that it has
  * no transport yet: only one gets to be it. Nobody else's would see a Reply, and what the
  * svc_xprt does not know is not put with it. (sunrpc has a race of that kind left, about
- * the switch that it makes of the transport.)
+ * the switch that it makes of the transport; and where it has no memory for the server's name
+ * behind this, it frees the transport whoever refers to it, TCP's as well.)
  */
 static bool bc_publish(struct svc_xprt *sxprt, struct rpc_xprt *xprt)
 {

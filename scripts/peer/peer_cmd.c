@@ -243,6 +243,7 @@ static const struct {
 	{ "read-depth", cmd_read_depth },
 	{ "rnr-retry", cmd_rnr_retry },
 	{ "ack-timeout", cmd_ack_timeout },
+	{ "unestablished", cmd_unestablished },
 	{ "post-receives", cmd_post_receives },
 	{ "expect-private", cmd_expect_private },
 	{ "expect-initiator-depth", cmd_expect_initiator_depth },

@@ -311,6 +311,11 @@ void cmd_rnr_retry(const struct stmt *s)
 	attr.rnr_retry = eval(&s->args.t[0], 0);
 }
 
+void cmd_unestablished(const struct stmt *s)
+{
+	attr.unestablished = 1;
+}
+
 void cmd_ack_timeout(const struct stmt *s)
 {
 	attr.ack_timeout = eval(&s->args.t[0], 0);

@@ -59,6 +59,7 @@ void cmd_send_size(const struct stmt *s);
 void cmd_sends(const struct stmt *s);
 void cmd_read_depth(const struct stmt *s);
 void cmd_rnr_retry(const struct stmt *s);
+void cmd_unestablished(const struct stmt *s);
 void cmd_ack_timeout(const struct stmt *s);
 void cmd_post_receives(const struct stmt *s);
 void cmd_expect_private(const struct stmt *s);

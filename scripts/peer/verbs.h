@@ -45,6 +45,8 @@
  * @rnr_retry: the same for Receiver Not Ready; 7 means for ever
  * @ack_timeout: how long the device waits for an acknowledgement, 4.096 us to the power of
  *	two of it, 1..31; 0: the connection manager's own. The passive side's device is told
+ * @unestablished: as the active side, never complete the handshake; the queue pair is
+ *	ready to send all the same
  */
 struct vb_attr {
 	const void *priv;
@@ -60,6 +62,7 @@ struct vb_attr {
 	uint8_t retry;
 	uint8_t rnr_retry;
 	uint8_t ack_timeout;
+	int unestablished;
 };
 
 #define VB_ATTR {				\

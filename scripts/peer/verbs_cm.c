@@ -122,6 +122,25 @@ static int conn_setup(struct vb_conn *c)
 	return vb_post_recvs(c, attr->recvs - attr->hold);
 }
 
+/*
+ * librdmacm completes the handshake for whoever has a queue pair on the id; without one it
+ * is ours to do.
+ */
+static int qp_ready(struct vb_conn *c)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_RTR, IBV_QPS_RTS };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ibv_qp_attr attr = { .qp_state = states[i] };
+		int mask;
+
+		if (rdma_init_qp_attr(c->id, &attr, &mask) ||
+		    ibv_modify_qp(c->qp, &attr, mask))
+			return vb_fail_errno("ibv_modify_qp");
+	}
+	return 0;
+}
+
 static struct rdma_conn_param conn_param(const struct vb_attr *attr)
 {
 	return (struct rdma_conn_param){
@@ -187,6 +206,10 @@ struct vb_conn *vb_connect_start(const char *addr, int port,
 		return NULL;
 	c->attr = *attr;
 	if (!resolve(c, addr, port, ms) && !conn_setup(c)) {
+		if (attr->unestablished) {
+			param.qp_num = c->qp->qp_num;
+			c->id->qp = NULL;
+		}
 		if (!rdma_connect(c->id, &param))
 			return c;
 		vb_fail_errno("rdma_connect");
@@ -197,8 +220,12 @@ struct vb_conn *vb_connect_start(const char *addr, int port,
 
 int vb_connect_finish(struct vb_conn *c, int ms)
 {
-	if (cm_expect(c, RDMA_CM_EVENT_ESTABLISHED, ms))
+	if (c->attr.unestablished) {
+		if (cm_expect(c, RDMA_CM_EVENT_CONNECT_RESPONSE, ms) || qp_ready(c))
+			return -1;
+	} else if (cm_expect(c, RDMA_CM_EVENT_ESTABLISHED, ms)) {
 		return -1;
+	}
 	c->up = 1;
 	return 0;
 }
@@ -328,8 +355,10 @@ void vb_free(struct vb_conn *c)
 	/* One that is still bound holds the queue pair */
 	while (c->nr_windows)
 		ibv_dealloc_mw(c->windows[--c->nr_windows]);
-	if (c->qp)
+	if (c->qp) {
+		c->id->qp = c->qp;
 		rdma_destroy_qp(c->id);
+	}
 	if (c->cq)
 		ibv_destroy_cq(c->cq);
 	if (c->comps)
