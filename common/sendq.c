@@ -352,6 +352,17 @@ void rpcrdma_sendq_shut(struct rpcrdma_ep *ep)
 	spin_unlock(&ep->sendq.lock);
 }
 
+/* Called with sq->lock. Return: where the first signalled chain ends, or 0 */
+static u64 rpcrdma_sendq_oldest(const struct rpcrdma_sendq *sq)
+{
+	const struct rpcrdma_chain *chain;
+
+	for (chain = sq->pending; chain; chain = chain->next)
+		if (chain->signalled)
+			return chain->seq;
+	return 0;
+}
+
 /**
  * rpcrdma_sendq_drained - has every completion come that was asked for?
  * @ep: endpoint whose Send Queue is shut
@@ -365,25 +376,12 @@ void rpcrdma_sendq_shut(struct rpcrdma_ep *ep)
 bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
-	struct rpcrdma_chain *chain;
+	bool drained;
 
 	spin_lock(&sq->lock);
-	for (chain = sq->pending; chain; chain = chain->next)
-		if (chain->signalled)
-			break;
+	drained = !rpcrdma_sendq_oldest(sq);
 	spin_unlock(&sq->lock);
-	return !chain;
-}
-
-/* Called with sq->lock. Return: where the first signalled chain ends, or 0 */
-static u64 rpcrdma_sendq_oldest(const struct rpcrdma_sendq *sq)
-{
-	const struct rpcrdma_chain *chain;
-
-	for (chain = sq->pending; chain; chain = chain->next)
-		if (chain->signalled)
-			return chain->seq;
-	return 0;
+	return drained;
 }
 
 /**
