@@ -45,7 +45,7 @@ static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
  * What the RDMA Reads of a whole message left out. After them and not before:
  * the device may own the cache lines next to what it writes.
  */
-static noinline void fill_gaps(struct svc_rqst *rqstp,
+static void fill_gaps(struct svc_rqst *rqstp,
 			       const struct rpcrdma_hdr *hdr)
 {
 	struct rpcrdma_tiler tiler;

@@ -39,34 +39,6 @@ unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
 	return nr;
 }
 
-static bool none_is_shared(struct page **pages, unsigned int nr)
-{
-	struct page **end = pages + nr;
-
-	/* Once for each page that a message displaces */
-#pragma GCC unroll 8
-	for (; pages < end; pages++)
-		if (unlikely(!*pages || svc_rdma_page_is_shared(*pages)))
-			return false;
-	return true;
-}
-
-/* Return: how many are left, without gaps */
-static noinline unsigned int drop_shared(struct page **pages, unsigned int nr)
-{
-	unsigned int i, kept = 0;
-
-	for (i = 0; i < nr; i++) {
-		if (RPCRDMA_INVARIANT(9, pages[i]))
-			continue;
-		if (svc_rdma_page_is_shared(pages[i]))
-			put_page(pages[i]);
-		else
-			pages[kept++] = pages[i];
-	}
-	return kept;
-}
-
 /**
  * svc_rdma_pages_put - give pages to the pool
  * @pages: pages; the array has others on return
@@ -78,17 +50,23 @@ static noinline unsigned int drop_shared(struct page **pages, unsigned int nr)
  */
 void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 {
-	unsigned int keep;
+	unsigned int i, own = 0, keep;
 
-	if (unlikely(!none_is_shared(pages, nr)))
-		nr = drop_shared(pages, nr);
+	for (i = 0; i < nr; i++) {
+		if (RPCRDMA_INVARIANT(9, pages[i]))
+			continue;
+		if (svc_rdma_page_is_shared(pages[i]))
+			put_page(pages[i]);
+		else
+			pages[own++] = pages[i];
+	}
 	spin_lock(&pool_lock);
-	keep = min(nr, SVC_RDMA_POOL_PAGES - pool_nr);
+	keep = min(own, SVC_RDMA_POOL_PAGES - pool_nr);
 	memcpy(&pool[pool_nr], pages, keep * sizeof(*pages));
 	pool_nr += keep;
 	spin_unlock(&pool_lock);
-	if (keep < nr)
-		release_pages(pages + keep, nr - keep);
+	if (keep < own)
+		release_pages(pages + keep, own - keep);
 }
 
 /**
@@ -106,27 +84,6 @@ struct page *svc_rdma_page_renew(struct page *page)
 	if (fresh)
 		put_page(page);
 	return fresh;
-}
-
-/**
- * svc_rdma_pages_all - are they all there?
- * @pages: pages
- * @nr: how many there should be
- *
- * Context: any.
- *
- * Return: false if there is a NULL among them.
- */
-bool svc_rdma_pages_all(struct page **pages, unsigned int nr)
-{
-	struct page **end = pages + nr;
-
-	/* Once for each page that a message brings or takes along */
-#pragma GCC unroll 8
-	for (; pages < end; pages++)
-		if (unlikely(!*pages))
-			return false;
-	return true;
 }
 
 /**

@@ -82,38 +82,24 @@ static u32 share_of(const struct svc_rdma_call *call, u32 pages)
 	return svc_rdma_share(pages, segs + large * (SVC_RDMA_RW_LARGE - 1));
 }
 
-/* The chunk's octets, which go into pages of their own */
-static int read_chunk(struct svc_rdma_call *call)
+/*
+ * Each chunk to its place: in the message, or, where only one chunk goes into pages, behind
+ * its beginning.
+ */
+static int read_chunks(struct svc_rdma_call *call)
 {
-	struct rpcrdma_read_iter *it = &call->it;
-	u32 at = 0;
-	int rc = 0;
-
-	if (rpcrdma_hdr_one_segment(&call->recv->hdr, &it->seg))
-		return svc_rdma_rwset_add(call->conn, &call->reads, &call->sink,
-					  0, &it->seg);
-	rpcrdma_read_iter_init(it, &call->recv->hdr);
-	while (!rc && rpcrdma_read_iter_next(it)) {
-		if (it->seg.length)
-			rc = svc_rdma_rwset_add(call->conn, &call->reads,
-						&call->sink, at, &it->seg);
-		at += it->seg.length;
-	}
-	return rc;
-}
-
-/* Whatever of the message is in chunks, each to its place */
-static noinline int read_message(struct svc_rdma_call *call)
-{
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+	u32 base = call->layout == RPCRDMA_LAYOUT_CHUNK ? hdr->item : 0;
 	struct rpcrdma_tiler tiler;
 	struct rpcrdma_extent ext;
 	int rc = 0;
 
-	rpcrdma_tiler_init(&tiler, &call->recv->hdr);
+	rpcrdma_tiler_init(&tiler, hdr);
 	while (!rc && rpcrdma_tiler_next(&tiler, &ext)) {
 		if (ext.kind == RPCRDMA_EXTENT_READ)
 			rc = svc_rdma_rwset_add(call->conn, &call->reads,
-						&call->sink, ext.msg, &ext.seg);
+						&call->sink, ext.msg - base,
+						&ext.seg);
 	}
 	return rc;
 }
@@ -134,8 +120,7 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 	int rc = svc_rdma_call_own_pages(call, rqstp, pages_of(call));
 
 	if (!rc)
-		rc = likely(call->layout == RPCRDMA_LAYOUT_CHUNK) ?
-		     read_chunk(call) : read_message(call);
+		rc = read_chunks(call);
 	if (!rc) {
 		rpcrdma_chain_init(&call->chain, reads_done);
 		rpcrdma_chain_append(conn->ep, &call->chain,
@@ -147,7 +132,7 @@ static int start_reads(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 }
 
 /* What is in flight already has the pages that this one would go to */
-static noinline void wait_for_pages(struct svc_rdma_conn *conn,
+static void wait_for_pages(struct svc_rdma_conn *conn,
 				    struct svc_rdma_call *call, u32 share)
 {
 	call->wanted = share;
@@ -189,7 +174,7 @@ static void mrs_suffice(struct svc_rdma_conn *conn)
 	spin_unlock(&conn->lock);
 }
 
-static noinline void reads_not_started(struct svc_rdma_conn *conn,
+static void reads_not_started(struct svc_rdma_conn *conn,
 				       struct svc_rdma_call *call, int rc)
 {
 	u32 share = call->reads.pages;

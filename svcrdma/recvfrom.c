@@ -145,7 +145,7 @@ static int deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 }
 
 /* It is none that can be given to the RPC service */
-static noinline int refuse_call(struct svc_rdma_call *call, const char *why)
+static int refuse_call(struct svc_rdma_call *call, const char *why)
 {
 	svc_rdma_refuse_call(call, why);
 	svc_rdma_call_put(call);
@@ -153,14 +153,14 @@ static noinline int refuse_call(struct svc_rdma_call *call, const char *why)
 }
 
 /* It comes again on the next connection, when there may be memory: RFC 8166, section 4.5.4 */
-static noinline int give_up_call(struct svc_rdma_call *call, const char *why)
+static int give_up_call(struct svc_rdma_call *call, const char *why)
 {
 	rpcrdma_ep_fail_reason(call->conn->ep, -ENOMEM, why);
 	svc_rdma_call_put(call);
 	return 0;
 }
 
-static noinline int make_gss_context(struct svc_rqst *rqstp,
+static int make_gss_context(struct svc_rqst *rqstp,
 				     struct svc_rdma_call *call)
 {
 	int rc = svc_rdma_arg_in_pages(rqstp, &call->recv->hdr);
@@ -184,20 +184,20 @@ static int deliver_inline(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 }
 
 /* Others' Replies have too many pages: like one whose Reads are complete */
-static noinline int wait_for_replies(struct svc_rdma_call *call)
+static int wait_for_replies(struct svc_rdma_call *call)
 {
 	svc_rdma_call_ready(call);
 	return 0;
 }
 
 /* It waited, and no Reads of it are in flight or complete */
-static noinline int resume(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+static int resume(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	return call->recv->hdr.read_chunks ?
 	       svc_rdma_resume_reads(rqstp, call) : deliver_inline(rqstp, call);
 }
 
-static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+static int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
@@ -221,7 +221,7 @@ static noinline int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *c
 	return deliver(rqstp, call);
 }
 
-static noinline struct svc_rdma_call *more_calls(struct svc_rdma_conn *conn,
+static struct svc_rdma_call *more_calls(struct svc_rdma_conn *conn,
 						 struct rpcrdma_recv *recv)
 {
 	struct svc_rdma_call *call = svc_rdma_call_alloc(conn);
@@ -258,7 +258,7 @@ static const char *why_refused(const struct rpcrdma_hdr *hdr)
 }
 
 /* A message that is no Call, or none that can be had */
-static noinline void process_other(struct svc_rdma_conn *conn,
+static void process_other(struct svc_rdma_conn *conn,
 				   struct rpcrdma_recv *recv,
 				   enum rpcrdma_answer answer)
 {

@@ -38,8 +38,7 @@ struct svc_rdma_rw {
 	struct scatterlist sgl[];
 };
 
-static noinline struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn,
-					     bool large)
+static struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn, bool large)
 {
 	unsigned int max = large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
 	struct svc_rdma_rw *rw;
@@ -48,6 +47,8 @@ static noinline struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn,
 	rw = RPCRDMA_ALLOC(NULL, kvmalloc(struct_size(rw, sgl, max), GFP_NOIO));
 	if (rw) {
 		rw->large = large;
+		rw->nents = 0;
+		sg_init_table(rw->sgl, max);
 		return rw;
 	}
 	spin_lock(&conn->lock);
@@ -82,7 +83,7 @@ static void rws_kvfree(struct svc_rdma_rw *rw)
 }
 
 /* Whoever calls it holds conn->lock */
-static inline void return_share(struct svc_rdma_conn *conn, u32 pages,
+static void return_share(struct svc_rdma_conn *conn, u32 pages,
 				enum dma_data_direction dir)
 {
 	if (dir == DMA_FROM_DEVICE) {
@@ -98,7 +99,7 @@ static inline void return_share(struct svc_rdma_conn *conn, u32 pages,
  * Makes contexts idle, from @rw on, and @pages available to the Reads, or the Replies, of
  * others. Not to @serve Calls that wait to read is for the caller who looks after them next.
  */
-static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
+static void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 			   u32 pages, enum dma_data_direction dir, bool serve)
 {
 	/* A Send without Writes has nothing that a Call waits for to read */
@@ -133,7 +134,7 @@ static inline void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
  * One that got no MRs. Nobody has more of them for that, and Calls that lack them would wake
  * each other for ever. A set of Reads is released next, whatever is in it.
  */
-static noinline void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
+static void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 			    enum dma_data_direction dir)
 {
 	rws_put(conn, rw, 0, dir, dir == DMA_TO_DEVICE);
@@ -156,86 +157,31 @@ void svc_rdma_rws_free(struct svc_rdma_conn *conn)
 	}
 }
 
-static u32 fill_sgl_base(struct svc_rdma_rw *rw, unsigned int max, u8 *base,
-			 u32 len)
-{
-	u32 left = len, n;
-
-	for (; left && rw->nents < max; left -= n, base += n) {
-		n = min_t(u32, left, PAGE_SIZE - offset_in_page(base));
-		rpcrdma_sg_set(&rw->sgl[rw->nents++], virt_to_page(base), n,
-			       offset_in_page(base));
-	}
-	return len - left;
-}
-
-/* A part of a page, whole pages, a part of a page, as far as there is room */
-static u32 fill_sgl(struct svc_rdma_rw *rw, unsigned int max,
-		    struct page **page, u32 at, u32 len)
-{
-	struct scatterlist *sg = &rw->sgl[rw->nents];
-	u32 offset = offset_in_page(at);
-	u32 left = len, n;
-
-	page += at >> PAGE_SHIFT;
-	max -= rw->nents;
-	if (offset) {
-		n = min_t(u32, left, PAGE_SIZE - offset);
-		rpcrdma_sg_set(sg++, *page++, n, offset);
-		left -= n;
-		max--;
-	}
-	n = min_t(u32, left >> PAGE_SHIFT, max);
-	sg = rpcrdma_sg_set_pages(sg, page, n);
-	left -= n << PAGE_SHIFT;
-	if (left && n < max) {
-		rpcrdma_sg_set(sg++, page[n], left, 0);
-		left = 0;
-	}
-	rw->nents = sg - rw->sgl;
-	return len - left;
-}
-
 /*
- * What is not in the buffer's pages alone. MRs have no gaps: a part that does
- * not continue the page before it begins another context.
+ * Fills a context with up to @len bytes; 0 if @buf has none there. MRs have no gaps: a part
+ * that does not continue the page before it begins another context.
  */
-static noinline u32 fill_parts(struct svc_rdma_rw *rw, unsigned int max,
-			       const struct xdr_buf *buf, u32 at, u32 len)
-{
-	const struct scatterlist *last = NULL;
-	struct svc_rdma_run run;
-	u32 done = 0, n;
-
-	do {
-		if (!svc_rdma_find_run(&run, buf, at + done) ||
-		    (last && svc_rdma_run_offset(&run)))
-			break;
-		n = min(run.len, len - done);
-		if (run.pages)
-			done += fill_sgl(rw, max, run.pages, run.at, n);
-		else
-			done += fill_sgl_base(rw, max, run.base, n);
-		last = &rw->sgl[rw->nents - 1];
-	} while (done < len && rw->nents < max &&
-		 last->offset + last->length == PAGE_SIZE);
-	return done;
-}
-
-/* Fills a context with up to @len octets; 0 if @buf has none there */
 static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
 		   u32 len)
 {
 	unsigned int max = rw->large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
-	u32 head = buf->head[0].iov_len, done;
+	struct svc_rdma_piece piece;
+	u32 done = 0, end = 0;
 
+	if (rw->nents)
+		sg_unmark_end(&rw->sgl[rw->nents - 1]);
 	rw->nents = 0;
-	if (likely(at >= head && at + len <= head + buf->page_len))
-		done = fill_sgl(rw, max, buf->pages,
-				buf->page_base + at - head, len);
-	else
-		done = fill_parts(rw, max, buf, at, len);
-	if (likely(done))
+	while (done < len && rw->nents < max &&
+	       svc_rdma_buf_piece(&piece, buf, at + done)) {
+		if (rw->nents && (piece.offset || end != PAGE_SIZE))
+			break;
+		piece.len = min(piece.len, len - done);
+		sg_set_page(&rw->sgl[rw->nents++], piece.page, piece.len,
+			    piece.offset);
+		end = piece.offset + piece.len;
+		done += piece.len;
+	}
+	if (rw->nents)
 		sg_mark_end(&rw->sgl[rw->nents - 1]);
 	return done;
 }
@@ -367,8 +313,8 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 	return first;
 }
 
-static __always_inline void rwset_release(struct svc_rdma_conn *conn,
-					  struct svc_rdma_rwset *set, bool serve)
+static void rwset_release(struct svc_rdma_conn *conn,
+			  struct svc_rdma_rwset *set, bool serve)
 {
 	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_rw *rw;

@@ -106,7 +106,7 @@ void svc_rdma_send_failed(struct svc_rdma_conn *conn, int rc, const char *what)
 }
 
 /* Gives back all but the context and its header buffer */
-static noinline void send_release(struct svc_rdma_send *send)
+static void send_release(struct svc_rdma_send *send)
 {
 	unsigned int i;
 
@@ -148,12 +148,6 @@ void svc_rdma_send_put(struct svc_rdma_send *send)
 	llist_add(&send->free, &send->conn->free_sends);
 }
 
-static struct page *run_page(const struct svc_rdma_run *run)
-{
-	return run->pages ? run->pages[run->at >> PAGE_SHIFT] :
-			    virt_to_page(run->base);
-}
-
 /**
  * svc_rdma_send_map - let the device gather octets in place
  * @send: context
@@ -171,35 +165,21 @@ int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 {
 	struct rpcrdma_ep *ep = send->conn->ep;
 	u32 max = min_t(u32, ep->sizes.send_sge, SVC_RDMA_SEND_SGES);
-	struct svc_rdma_run run;
-	u32 at, n;
+	struct svc_rdma_piece piece;
 	int rc;
 
-	/* An SGE lies within one page */
-	for (; len && svc_rdma_find_run(&run, buf, offset);
-	     offset += n, len -= n) {
+	for (; len && svc_rdma_buf_piece(&piece, buf, offset);
+	     offset += piece.len, len -= piece.len) {
 		if (send->nr_sge >= max)
 			return -E2BIG;
-		at = svc_rdma_run_offset(&run);
-		n = min3(run.len, len, (u32)PAGE_SIZE - at);
-		rc = rpcrdma_map_page(ep, &send->sge[send->nr_sge],
-				      run_page(&run), at, n, DMA_TO_DEVICE);
+		piece.len = min(piece.len, len);
+		rc = rpcrdma_map_page(ep, &send->sge[send->nr_sge], piece.page,
+				      piece.offset, piece.len, DMA_TO_DEVICE);
 		if (rc)
 			return rc;
 		send->nr_sge++;
 	}
 	return 0;
-}
-
-/* nfsd left gaps among its pages: those that are there, in order */
-static noinline unsigned int close_gaps(struct page **pages, unsigned int nr)
-{
-	unsigned int i, there = 0;
-
-	for (i = 0; i < nr; i++)
-		if (pages[i])
-			pages[there++] = pages[i];
-	return there;
 }
 
 /* Goes back with the Writes, where there are any: svc_rdma_rwset_release() */
@@ -246,8 +226,8 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 			     struct svc_rqst *rqstp, unsigned int skip)
 {
 	struct page **page = rqstp->rq_respages + skip;
-	unsigned int nr = clamp_t(long, reply_end(rqstp) - page, 0,
-				  RPCSVC_MAXPAGES);
+	unsigned int i, nr = clamp_t(long, reply_end(rqstp) - page, 0,
+				     RPCSVC_MAXPAGES);
 
 	RPCRDMA_INVARIANT(9, !send->nr_pages);
 	if (unlikely(!send->pages)) {
@@ -257,13 +237,13 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 		if (!send->pages)
 			return -ENOMEM;
 	}
-	memcpy(send->pages, page, nr * sizeof(*page));
+	/* nfsd may have left gaps among them */
+	for (i = 0; i < nr; i++)
+		if (page[i])
+			send->pages[send->nr_pages++] = page[i];
 	memset(page, 0, nr * sizeof(*page));
-	if (unlikely(!svc_rdma_pages_all(send->pages, nr)))
-		nr = close_gaps(send->pages, nr);
-	send->nr_pages = nr;
-	if (likely(nr))
-		take_share(send, nr);
+	if (send->nr_pages)
+		take_share(send, send->nr_pages);
 	rqstp->rq_next_page = rqstp->rq_respages;
 	return 0;
 }

@@ -31,7 +31,7 @@ struct svc_rdma_result {
  * @nr_ranges: how many
  * @rest: octets of all ranges
  * @rws_returned: the connection's, when the Reply was begun
- * @copied: @rest was copied: the device does not read nfsd's first page
+ * @first_page: the device reads nfsd's first page, which has head and tail
  * @it: walks the Write list
  * @chunk: the Reply chunk
  *
@@ -47,7 +47,7 @@ struct svc_rdma_reply {
 	unsigned int nr_ranges;
 	u32 rest;
 	u32 rws_returned;
-	bool copied;
+	bool first_page;
 	struct rpcrdma_write_iter it;
 	struct rpcrdma_chunk chunk;
 };

@@ -112,6 +112,18 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 	rpcrdma_enc_end(enc);
 }
 
+/*
+ * A result within head or tail, or a Reply that is sent in place: the device reads nfsd's
+ * first page, too.
+ */
+static void note_first_page(struct svc_rdma_reply *reply, u32 at, u32 len)
+{
+	u32 head = reply->buf->head[0].iov_len;
+
+	if (len && (at < head || at + len > head + reply->buf->page_len))
+		reply->first_page = true;
+}
+
 static int write_range(struct svc_rdma_reply *reply,
 		       struct svc_rdma_target *target,
 		       const struct svc_rdma_payload *range)
@@ -121,6 +133,7 @@ static int write_range(struct svc_rdma_reply *reply,
 	struct rpcrdma_segment seg;
 	int rc;
 
+	note_first_page(reply, at, range->length);
 	while (at < end) {
 		if (target->index == target->chunk->segs)
 			return -EMSGSIZE;
@@ -157,46 +170,64 @@ static int write_results(struct svc_rdma_reply *reply)
 	return rc;
 }
 
-static int write_reply_chunk(struct svc_rdma_reply *reply)
+static void copy_ranges(struct svc_rdma_reply *reply)
 {
-	struct svc_rdma_target target = { .chunk = &reply->chunk };
+	unsigned int i;
+
+	for (i = 0; i < reply->nr_ranges; i++)
+		svc_rdma_send_copy(reply->send, reply->buf,
+				   reply->range[i].offset,
+				   reply->range[i].length);
+}
+
+/*
+ * A READ of some KiB most often: the device gathers the data from the pages of nfsd. The
+ * head, which precedes them, is copied, so that nfsd keeps its first page.
+ */
+static int gather_ranges(struct svc_rdma_reply *reply)
+{
+	u32 head = reply->buf->head[0].iov_len;
 	unsigned int i;
 	int rc = 0;
 
-	for (i = 0; i < reply->nr_ranges && !rc; i++)
-		rc = write_range(reply, &target, &reply->range[i]);
+	for (i = 0; i < reply->nr_ranges && !rc; i++) {
+		u32 at = reply->range[i].offset, len = reply->range[i].length;
+		u32 copied = i || at >= head ? 0 : min(len, head - at);
+
+		if (copied)
+			svc_rdma_send_copy(reply->send, reply->buf, at, copied);
+		note_first_page(reply, at + copied, len - copied);
+		rc = svc_rdma_send_map(reply->send, reply->buf, at + copied,
+				       len - copied);
+	}
 	return rc;
 }
 
 static int put_inline(struct svc_rdma_reply *reply)
 {
-	struct svc_rdma_send *send = reply->send;
-	unsigned int i;
-	int rc = -E2BIG;
+	int rc;
 
 	if (reply->rest > SVC_RDMA_COPY_MAX) {
-		rc = 0;
-		for (i = 0; i < reply->nr_ranges && !rc; i++)
-			rc = svc_rdma_send_map(send, reply->buf,
-					       reply->range[i].offset,
-					       reply->range[i].length);
+		rc = gather_ranges(reply);
 		if (rc != -E2BIG)
 			return rc;
-		svc_rdma_send_reset(send, reply->call->recv->hdr.vers);
+		/* More pieces than a Send has SGEs */
+		svc_rdma_send_reset(reply->send, reply->call->recv->hdr.vers);
+		reply->first_page = false;
 		encode_header(reply, RPCRDMA_MSG);
 	}
-	for (i = 0; i < reply->nr_ranges; i++)
-		svc_rdma_send_copy(send, reply->buf, reply->range[i].offset,
-				   reply->range[i].length);
-	reply->copied = true;
+	copy_ranges(reply);
 	return 0;
 }
 
 /* RFC 8166, section 3.5.3: what does not fit inline */
-static noinline int build_long_reply(struct svc_rdma_reply *reply)
+static int build_long_reply(struct svc_rdma_reply *reply)
 {
 	const struct rpcrdma_hdr *hdr = &reply->call->recv->hdr;
+	struct svc_rdma_target target = { .chunk = &reply->chunk };
 	struct svc_rdma_send *send = reply->send;
+	unsigned int i;
+	int rc = 0;
 
 	if (!rpcrdma_hdr_reply_chunk(hdr, &reply->chunk) ||
 	    reply->rest > reply->chunk.bytes)
@@ -205,7 +236,9 @@ static noinline int build_long_reply(struct svc_rdma_reply *reply)
 	encode_header(reply, RPCRDMA_NOMSG);
 	if (send->enc.overflow)
 		return -EMSGSIZE;
-	return write_reply_chunk(reply);
+	for (i = 0; i < reply->nr_ranges && !rc; i++)
+		rc = write_range(reply, &target, &reply->range[i]);
+	return rc;
 }
 
 static int build_reply(struct svc_rdma_reply *reply)
@@ -213,6 +246,9 @@ static int build_reply(struct svc_rdma_reply *reply)
 	const struct rpcrdma_enc *enc = &reply->send->enc;
 	int rc;
 
+	rc = pair_results(reply);
+	if (rc)
+		return rc;
 	encode_header(reply, RPCRDMA_MSG);
 	if (!enc->overflow && reply->rest <= enc->max - enc->len)
 		rc = put_inline(reply);
@@ -221,43 +257,17 @@ static int build_reply(struct svc_rdma_reply *reply)
 	return rc ? : write_results(reply);
 }
 
-/* Does the device read nfsd's first page, where the Reply's head is? */
-static bool uses_first_page(const struct svc_rdma_reply *reply)
-{
-	const struct xdr_buf *buf = reply->buf;
-	u32 pages_end = buf->head[0].iov_len + buf->page_len;
-	const struct svc_rdma_payload *payload;
-	unsigned int i;
-
-	if (!reply->copied)
-		return true;
-	for (i = 0; i < reply->nr_results; i++) {
-		payload = &reply->result[i].payload;
-		if (payload->length &&
-		    (payload->offset < buf->head[0].iov_len ||
-		     payload->offset + payload->length > pages_end))
-			return true;
-	}
-	return false;
-}
-
 /*
- * nfsd reuses what it still finds: a page that the device will not read had
- * better stay.
+ * nfsd reuses the pages that it still finds: those that the device will not read had
+ * better stay, and the others must go.
  */
-static void keep_pages(struct svc_rqst *rqstp)
-{
-	if (rqstp->rq_next_page > rqstp->rq_respages)
-		rqstp->rq_respages++;
-}
-
-/* And those that it will read must go */
 static int settle_pages(struct svc_rdma_reply *reply, struct svc_rqst *rqstp)
 {
 	if (!svc_rdma_send_is_plain(reply->send))
 		return svc_rdma_send_take_pages(reply->send, rqstp,
-						!uses_first_page(reply));
-	keep_pages(rqstp);
+						!reply->first_page);
+	if (rqstp->rq_next_page > rqstp->rq_respages)
+		rqstp->rq_respages++;
 	return 0;
 }
 
@@ -281,7 +291,7 @@ static int refuse(struct svc_rdma_reply *reply, const char *why)
  * client's next connection may carry the Reply. An error would say that the RPC failed,
  * which was executed: that is left for where no connection helps.
  */
-static noinline int not_built(struct svc_rdma_reply *reply, int rc)
+static int not_built(struct svc_rdma_reply *reply, int rc)
 {
 	struct svc_rdma_send *send = reply->send;
 
@@ -300,189 +310,50 @@ static noinline int not_built(struct svc_rdma_reply *reply, int rc)
 	return rc;
 }
 
-/* The message is built */
-static __always_inline int post_reply(struct svc_rdma_call *call,
-				      struct svc_rdma_send *send)
+static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 {
+	struct svc_rdma_call *call = rqstp->rq_xprt_ctxt;
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
-	struct rpcrdma_ep *ep = send->conn->ep;
-	u32 inv_handle = 0, vers = hdr->vers;
-
-	if (!hdr->plain)
-		inv_handle = rpcrdma_hdr_inv_handle(hdr, ep->prop.remote_inv,
-						    ep->local.remote_inv);
-	/* From its first Reply on the version is settled, and the client's next
-	 * Call may overtake what comes behind the post.
-	 */
-	if (unlikely(READ_ONCE(ep->version) != vers))
-		WRITE_ONCE(ep->version, vers);
-	/* The Receive is posted before the client can know of the Reply */
-	svc_rdma_call_put_recv(call);
-	return svc_rdma_send_post(send, inv_handle);
-}
-
-/* A Reply that may use chunks, or many SGEs */
-static noinline int send_pieces(struct svc_rqst *rqstp,
-				struct svc_rdma_call *call,
-				struct svc_rdma_send *send)
-{
-	struct svc_rdma_reply *reply = &send->reply;
+	u32 inv_handle, vers = hdr->vers;
+	struct rpcrdma_ep *ep = conn->ep;
+	struct svc_rdma_reply *reply;
+	struct svc_rdma_send *send;
 	int rc;
 
+	send = svc_rdma_send_get(conn, vers, GFP_NOIO);
+	if (IS_ERR(send))
+		return PTR_ERR(send);
+	reply = &send->reply;
 	reply->call = call;
 	reply->send = send;
 	reply->buf = &rqstp->rq_res;
 	reply->nr_results = 0;
 	reply->nr_ranges = 0;
 	reply->rest = 0;
-	reply->copied = false;
-	reply->rws_returned = READ_ONCE(send->conn->rws_returned);
+	reply->first_page = false;
+	reply->rws_returned = READ_ONCE(conn->rws_returned);
 
-	rc = pair_results(reply);
-	if (!rc)
-		rc = build_reply(reply);
+	if (hdr->write_chunks)
+		svc_rdma_settle_results(rqstp, call);
+	rc = build_reply(reply);
 	if (!rc)
 		rc = settle_pages(reply, rqstp);
-	if (unlikely(rc))
+	if (rc)
 		return not_built(reply, rc);
-	return post_reply(call, send);
+
+	inv_handle = rpcrdma_hdr_inv_handle(hdr, ep->prop.remote_inv,
+					    ep->local.remote_inv);
+	/* From its first Reply on the version is settled, and the client's next
+	 * Call may overtake what comes behind the post.
+	 */
+	if (READ_ONCE(ep->version) != vers)
+		WRITE_ONCE(ep->version, vers);
+	/* The Receive is posted before the client can know of the Reply */
+	svc_rdma_call_put_recv(call);
+	return svc_rdma_send_post(send, inv_handle);
 }
 
-/* A result that lies in whole in the pages of its Reply, and the room for it */
-struct one_result {
-	u32 at;
-	u32 end;	/* roundup included */
-	struct rpcrdma_segment seg;
-};
-
-/* Is that all that there is for chunks, and its room all that was offered? */
-static bool has_one_result(const struct svc_rqst *rqstp,
-			   const struct svc_rdma_call *call,
-			   struct one_result *res)
-{
-	const struct xdr_buf *buf = &rqstp->rq_res;
-	u32 len = call->payload[0].length;
-	u32 at;
-
-	if (!call->recv->hdr.write_chunks || call->nr_payloads != 1 ||
-	    !rpcrdma_hdr_one_segment(&call->recv->hdr, &res->seg) ||
-	    !len || len > res->seg.length)
-		return false;
-	res->seg.length = len;
-	res->at = call->payload[0].offset;
-	res->end = min_t(u32, buf->len, res->at + xdr_align_size(len));
-	at = res->at - buf->head[0].iov_len;
-	return res->at >= buf->head[0].iov_len && at <= buf->page_len &&
-	       len <= buf->page_len - at && res->at + len <= buf->len;
-}
-
-/*
- * What send_pieces() comes to then, without its walks. Whatever is in the way, that
- * one finds it again, and knows what becomes of the Reply.
- */
-static bool put_one_result(struct svc_rqst *rqstp, struct svc_rdma_send *send,
-			   const struct svc_rdma_call *call)
-{
-	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
-	const struct xdr_buf *buf = &rqstp->rq_res;
-	struct rpcrdma_enc *enc = &send->enc;
-	struct one_result res;
-	u32 rest;
-
-	if (!has_one_result(rqstp, call, &res))
-		return false;
-	rest = buf->len - (res.end - res.at);
-	rpcrdma_form_of_reply(&send->form, hdr);
-	rpcrdma_enc_one_write(enc, hdr->xid, send->conn->ep->sizes.credits,
-			      &send->form, &res.seg);
-	if (rest > SVC_RDMA_COPY_MAX || enc->overflow ||
-	    rest > enc->max - enc->len)
-		goto out_reset;
-	svc_rdma_send_copy(send, buf, 0, res.at);
-	if (res.end < buf->len)
-		svc_rdma_send_copy(send, buf, res.end, buf->len - res.end);
-	/* The head is copied: nfsd keeps its first page */
-	if (!svc_rdma_rwset_add(send->conn, &send->writes, buf, res.at,
-				&res.seg) &&
-	    !svc_rdma_send_take_pages(send, rqstp, 1))
-		return true;
-out_reset:
-	svc_rdma_send_reset(send, hdr->vers);
-	return false;
-}
-
-static noinline int send_chunks(struct svc_rqst *rqstp,
-				struct svc_rdma_call *call,
-				struct svc_rdma_send *send)
-{
-	svc_rdma_settle_results(rqstp, call);
-	if (put_one_result(rqstp, send, call))
-		return post_reply(call, send);
-	return send_pieces(rqstp, call, send);
-}
-
-/*
- * Longer than what is copied, a READ of some KiB most often: the device gathers the data from
- * the pages of nfsd. Where nothing comes behind them what stands before them is copied, so
- * that nfsd keeps its first page.
- */
-static noinline bool put_gathered(struct svc_rdma_send *send, struct svc_rqst *rqstp)
-{
-	const struct xdr_buf *buf = &rqstp->rq_res;
-	u32 head = buf->head[0].iov_len;
-
-	if (buf->tail[0].iov_len || head + buf->page_len != buf->len)
-		head = 0;
-	else
-		svc_rdma_send_copy(send, buf, 0, head);
-	return !svc_rdma_send_map(send, buf, head, buf->len - head) &&
-	       !svc_rdma_send_take_pages(send, rqstp, !!head);
-}
-
-/*
- * Most Replies: no chunk comes back, and all of it fits behind the header. Whatever is in the
- * way, send_chunks() finds it again.
- */
-static bool put_plain(struct svc_rdma_send *send, const struct rpcrdma_hdr *hdr,
-		      struct svc_rqst *rqstp)
-{
-	const struct xdr_buf *buf = &rqstp->rq_res;
-	struct rpcrdma_enc *enc = &send->enc;
-
-	if (!hdr->plain && (hdr->write_chunks || hdr->reply))
-		return false;
-	rpcrdma_form_of_reply(&send->form, hdr);
-	rpcrdma_enc_plain(enc, hdr->xid, send->conn->ep->sizes.credits,
-			  &send->form);
-	if (unlikely(enc->overflow || buf->len > enc->max - enc->len))
-		goto out_reset;
-	if (likely(buf->len <= SVC_RDMA_COPY_MAX)) {
-		svc_rdma_send_copy(send, buf, 0, buf->len);
-		keep_pages(rqstp);
-		return true;
-	}
-	if (put_gathered(send, rqstp))
-		return true;
-out_reset:
-	svc_rdma_send_reset(send, hdr->vers);
-	return false;
-}
-
-static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
-{
-	struct svc_rdma_call *call = rqstp->rq_xprt_ctxt;
-	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
-	struct svc_rdma_send *send;
-
-	send = svc_rdma_send_get(conn, hdr->vers, GFP_NOIO);
-	if (IS_ERR(send))
-		return PTR_ERR(send);
-	if (put_plain(send, hdr, rqstp))
-		return post_reply(call, send);
-	return send_chunks(rqstp, call, send);
-}
-
-static noinline void drop_shared_pages(struct page **page, struct page **end)
+static void drop_shared_pages(struct page **page, struct page **end)
 {
 	for (; page < end; page++) {
 		if (!*page || !svc_rdma_page_is_shared(*page))
@@ -508,7 +379,7 @@ static void drop_forgotten_pages(struct svc_rqst *rqstp)
 		    call->payload[0].length;
 
 	if (page <= rqstp->rq_page_end && *page &&
-	    unlikely(gone || svc_rdma_page_is_shared(*page)))
+	    (gone || svc_rdma_page_is_shared(*page)))
 		drop_shared_pages(page, rqstp->rq_page_end + 1);
 }
 
@@ -527,10 +398,10 @@ int svc_rdma_sendto(struct svc_rqst *rqstp)
 
 	/* The thread goes on, whatever becomes of the connection */
 	drop_forgotten_pages(rqstp);
-	if (unlikely(!svc_rdma_enter(conn)))
+	if (!svc_rdma_enter(conn))
 		return -ENOTCONN;
 	rc = send_reply(conn, rqstp);
-	if (unlikely(rc))
+	if (rc)
 		svc_rdma_send_failed(conn, rc, "a reply could not be sent");
 	svc_rdma_leave(conn);
 	return rc;

@@ -162,64 +162,43 @@ static inline void svc_rdma_leave(struct svc_rdma_conn *conn)
 }
 
 /**
- * struct svc_rdma_run - octets of an xdr_buf without a gap
- * @pages: the pages they are in, or NULL
- * @at: the first of them within @pages
- * @base: the first of them, where there are no @pages
+ * struct svc_rdma_piece - bytes of an xdr_buf that lie within one page
+ * @page: the page
+ * @offset: where in it they begin
  * @len: how many
  */
-struct svc_rdma_run {
-	struct page **pages;
-	void *base;
-	u32 at;
+struct svc_rdma_piece {
+	struct page *page;
+	u32 offset;
 	u32 len;
 };
 
-/**
- * svc_rdma_find_run - walk an xdr_buf
- * @run: what begins at @at and ends with the same part of @buf
- * @buf: buffer
- * @at: octets from its beginning
- *
- * Context: any.
- *
- * Return: false behind the last octet.
- */
-static inline bool svc_rdma_find_run(struct svc_rdma_run *run,
-				     const struct xdr_buf *buf, u32 at)
+/* As many bytes at @at as lie in one page and one part of @buf; false behind its end */
+static inline bool svc_rdma_buf_piece(struct svc_rdma_piece *piece,
+				      const struct xdr_buf *buf, u32 at)
 {
 	const struct kvec *vec = &buf->head[0];
+	u32 left;
 
-	if (at >= vec->iov_len) {
+	if (at >= vec->iov_len && at - vec->iov_len < buf->page_len) {
 		at -= vec->iov_len;
-		if (likely(at < buf->page_len)) {
-			run->pages = buf->pages;
-			run->at = buf->page_base + at;
-			run->len = buf->page_len - at;
-			return true;
+		left = buf->page_len - at;
+		at += buf->page_base;
+		piece->page = buf->pages[at >> PAGE_SHIFT];
+		piece->offset = offset_in_page(at);
+	} else {
+		if (at >= vec->iov_len) {
+			at -= vec->iov_len + buf->page_len;
+			vec = &buf->tail[0];
+			if (at >= vec->iov_len)
+				return false;
 		}
-		at -= buf->page_len;
-		vec = &buf->tail[0];
-		if (at >= vec->iov_len)
-			return false;
+		left = vec->iov_len - at;
+		piece->page = virt_to_page(vec->iov_base + at);
+		piece->offset = offset_in_page(vec->iov_base + at);
 	}
-	run->pages = NULL;
-	run->base = vec->iov_base + at;
-	run->len = vec->iov_len - at;
+	piece->len = min_t(u32, left, PAGE_SIZE - piece->offset);
 	return true;
-}
-
-/**
- * svc_rdma_run_offset - where in its page a run begins
- * @run: run
- *
- * Context: any.
- *
- * Return: octets from the beginning of the page.
- */
-static inline u32 svc_rdma_run_offset(const struct svc_rdma_run *run)
-{
-	return run->pages ? offset_in_page(run->at) : offset_in_page(run->base);
 }
 
 /**
@@ -285,7 +264,6 @@ struct svc_rdma_payload {
  * @rws_returned: the connection's, when it ceased to wait
  * @chain: RDMA Reads
  * @reads: their contexts
- * @it: walks the Read list
  * @sink: where they go: @pages, with neither head nor tail
  * @pages: room for RPCSVC_MAXPAGES, allocated at first need
  * @nr_pages: how many of @pages are owned
@@ -304,7 +282,6 @@ struct svc_rdma_call {
 	u32 rws_returned;
 	struct rpcrdma_chain chain;
 	struct svc_rdma_rwset reads;
-	struct rpcrdma_read_iter it;
 	struct xdr_buf sink;
 	struct page **pages;
 	unsigned int nr_pages;
@@ -360,7 +337,6 @@ static inline bool svc_rdma_page_is_shared(struct page *page)
 unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr);
 void svc_rdma_pages_put(struct page **pages, unsigned int nr);
 struct page *svc_rdma_page_renew(struct page *page);
-bool svc_rdma_pages_all(struct page **pages, unsigned int nr);
 void svc_rdma_pages_drain(void);
 
 /* rw.c */
