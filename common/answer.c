@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * What a side does with a message that it received. Pure. The table of all
- * answers is in Documentation/architecture.rst and kunit/answers_cases.h.
+ * actions is in Documentation/architecture.rst and kunit/answers_cases.h.
  */
 #include "rpcrdma/answer.h"
 #include "rpcrdma/wire_get.h"
@@ -46,123 +46,106 @@ static bool has_call(const struct rpcrdma_hdr *hdr)
 	return octets_before_items(hdr) >= RPC_CALL_MIN_LEN;
 }
 
-/* Its XID says nothing: there is none, or it is that of RDMA_DONE, which is ignored */
-static bool is_nameless(const struct rpcrdma_hdr *hdr)
+/* There is no XID, or it is that of RDMA_DONE, which is ignored */
+static bool lacks_xid(const struct rpcrdma_hdr *hdr)
 {
 	return hdr->len < RPCRDMA_WORD || hdr->fault == RPCRDMA_FAULT_RESERVED;
 }
 
-/* The header is such that its message cannot be had from it */
-static enum rpcrdma_answer refuse(const struct rpcrdma_hdr *hdr)
+/*
+ * A message shorter than the smallest of its kind gets no answer (RFC 8166,
+ * section 4.5).
+ */
+static u32 smallest(const struct rpcrdma_hdr *hdr)
 {
-	return hdr->vers == RPCRDMA_V1 ? RPCRDMA_DO_ERR_CHUNK :
-					 RPCRDMA_DO_BAD_HEADER;
-}
-
-static enum rpcrdma_answer answer_call(const struct rpcrdma_hdr *hdr,
-				       enum rpcrdma_disposition disposition)
-{
-	switch (disposition) {
-	case RPCRDMA_ACCEPT:
-		/* RFC 8166, section 4.5.2: nothing to decode is an error too */
-		return has_call(hdr) ? RPCRDMA_DO_CALL : refuse(hdr);
-	case RPCRDMA_DROP:
-		return RPCRDMA_DO_DROP;
-	case RPCRDMA_ANSWER_VERS:
-		return RPCRDMA_DO_ERR_VERS;
-	case RPCRDMA_ANSWER_CHUNK:
-	case RPCRDMA_ANSWER_BAD_HEADER:
-		return refuse(hdr);
-	case RPCRDMA_ANSWER_OPTION:
-		return RPCRDMA_DO_INVAL_OPTION;
+	if (hdr->vers != RPCRDMA_V2 || hdr->fault == RPCRDMA_FAULT_VERSION)
+		return RPCRDMA_HDR_MIN;
+	switch (hdr->proc) {
+	case RPCRDMA_MSG:
+	case RPCRDMA_NOMSG:
+		return RPCRDMA_HDR_MIN;
+	case RPCRDMA_OPTIONAL:
+		return RPCRDMA_OPTIONAL_LEN;
 	default:
-		return RPCRDMA_DO_CLOSE;
+		return RPCRDMA_FIXED_LEN;
 	}
 }
 
-/* What is not known for a Reply counts as a Call: Calls are what it serves */
-static enum rpcrdma_answer
-answer_of_responder(const struct rpcrdma_hdr *hdr,
-		    enum rpcrdma_disposition disposition)
+/* An unknown option, and enough of it for an answer */
+static bool has_unknown_option(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->fault == RPCRDMA_FAULT_OPTION && hdr->len >= smallest(hdr);
+}
+
+static enum rpcrdma_action dispatch_responder(const struct rpcrdma_hdr *hdr)
 {
 	if (hdr->proc == RPCRDMA_ERROR)
-		return RPCRDMA_DO_FAIL;
-	if (hdr_direction(hdr) != RPCRDMA_DIR_REPLY)
-		return answer_call(hdr, disposition);
-	/* A callback offers no memory: what chunks claim was written nowhere */
-	return hdr->fault || rpcrdma_hdr_has_chunks(hdr) ? RPCRDMA_DO_FAIL :
-					       RPCRDMA_DO_REPLY;
+		return RPCRDMA_ACT_FAIL;
+	/* A callback offers no memory: a Reply to one returns no chunk */
+	if (hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
+		return hdr->fault || rpcrdma_hdr_has_chunks(hdr) ?
+			RPCRDMA_ACT_FAIL : RPCRDMA_ACT_REPLY;
+	if (!hdr->fault && has_call(hdr))
+		return RPCRDMA_ACT_CALL;
+	if (lacks_xid(hdr))
+		return RPCRDMA_ACT_DROP;
+	if (hdr->len < smallest(hdr))
+		return RPCRDMA_ACT_FAIL;
+	if (has_unknown_option(hdr))
+		return RPCRDMA_ACT_FAIL_AND_ERROR;
+	return is_callback(hdr) ? RPCRDMA_ACT_ERROR : RPCRDMA_ACT_FAIL_OR_ERROR;
 }
 
-/* What is not known for a Call counts as a Reply: an RPC may wait for it */
-static enum rpcrdma_answer
-answer_of_requester(const struct rpcrdma_hdr *hdr,
-		    enum rpcrdma_disposition disposition, bool invalidated)
+static enum rpcrdma_action dispatch_requester(const struct rpcrdma_hdr *hdr,
+					      bool invalidated)
 {
-	bool nameless = is_nameless(hdr);
+	bool ignored = lacks_xid(hdr);
 
-	if (nameless || is_callback(hdr)) {
+	if (ignored || is_callback(hdr)) {
 		/* RFC 8797, section 4.1: only a Reply invalidates */
 		if (invalidated)
-			return RPCRDMA_DO_CLOSE;
-		if (nameless)
-			return RPCRDMA_DO_DROP;
+			return RPCRDMA_ACT_CLOSE;
+		if (ignored)
+			return RPCRDMA_ACT_DROP;
 		/* We support no chunks there (RFC 8167, section 5.3) */
 		return hdr->fault || rpcrdma_hdr_has_chunks(hdr) ||
-		       !has_call(hdr) ? refuse(hdr) : RPCRDMA_DO_CALL;
+		       !has_call(hdr) ? RPCRDMA_ACT_ERROR : RPCRDMA_ACT_CALL;
 	}
-	if (disposition == RPCRDMA_ANSWER_OPTION)
-		/* What was invalidated, and why, nobody knows */
-		return invalidated ? RPCRDMA_DO_CLOSE : RPCRDMA_DO_INVAL_OPTION;
-	return hdr->fault || hdr->proc == RPCRDMA_ERROR ? RPCRDMA_DO_FAIL :
-							  RPCRDMA_DO_REPLY;
+	/* The option may say why something was invalidated */
+	if (has_unknown_option(hdr))
+		return invalidated ? RPCRDMA_ACT_CLOSE :
+				     RPCRDMA_ACT_FAIL_AND_ERROR;
+	return hdr->fault || hdr->proc == RPCRDMA_ERROR ? RPCRDMA_ACT_FAIL :
+							  RPCRDMA_ACT_REPLY;
 }
 
 /**
- * rpcrdma_answer_any - what rpcrdma_answer() does, the long way
- * @hdr: header as rpcrdma_decode() left it, whatever that returned
- * @disposition: what that returned
+ * rpcrdma_dispatch - what a side does with a message that it received
+ * @hdr: header as rpcrdma_decode() left it, with or without a fault
  * @role: who received the message
  * @invalidated: it came by Send With Invalidate
  *
- * A Responder does what the disposition says, with two exceptions: Replies to
- * its callbacks and RDMA_ERROR, accepted or not, end the callback that they
- * name; and a header that brings no RPC message, or none that can be a Call, is answered
- * with ERR_CHUNK (version two: BAD_HEADER). A Requester answers callbacks alone, and options
- * that it does not know. RFC 8166 wants a Reply that cannot be read to be dropped in silence
- * (section 4.5): its RPC would go again when its time is over, on a new connection, for the
- * same answer, and that for ever. It ends with an error, whatever the header is like
- * otherwise. RDMA_DONE is no Reply, and ends nothing.
+ * A Responder treats a message of unknown direction as a Call, and answers one
+ * that it cannot process with RDMA_ERROR. Such a message may also be the Reply
+ * to a callback, which would otherwise wait forever, while an RDMA_ERROR must
+ * not answer a Reply: if the XID is that of a callback, the callback fails
+ * instead. A header without an RPC Call is answered with ERR_CHUNK (RFC 8166,
+ * section 4.5.2).
  *
- * Whether an RPC with that XID is in flight, and whether what the peer
- * invalidated was part of it, is for the side to find out.
+ * A Requester treats a message of unknown direction as a Reply. It answers
+ * callbacks, and options that it does not know. RFC 8166 wants an unreadable
+ * Reply to be dropped in silence (section 4.5). Its RPC would then time out
+ * and be retried on a new connection, again and again, so it fails instead.
  *
- * Context: Any context.
- * Return: what to do.
+ * Whether an RPC with that XID is in flight, and whether the handle that the
+ * peer invalidated was part of it, is for the side to check.
  */
-enum rpcrdma_answer rpcrdma_answer_any(const struct rpcrdma_hdr *hdr,
-				       enum rpcrdma_disposition disposition,
-				       enum rpcrdma_role role, bool invalidated)
+enum rpcrdma_action rpcrdma_dispatch(const struct rpcrdma_hdr *hdr,
+				     enum rpcrdma_role role, bool invalidated)
 {
 	if (role == RPCRDMA_REQUESTER)
-		return answer_of_requester(hdr, disposition, invalidated);
-	return answer_of_responder(hdr, disposition);
-}
-
-/**
- * rpcrdma_hdr_may_be_reply - can a message that a Responder refuses be a Reply?
- * @hdr: header as rpcrdma_decode() left it, with a fault or without a message
- *
- * One that cannot be read as far as its type, or has its message in a Reply chunk, may be
- * the Reply to a callback: that would wait for ever, while an RDMA_ERROR answers no Reply.
- * Where a callback has its XID it ends that, and is not answered.
- *
- * Context: Any context.
- * Return: whether to look for a callback with its XID first.
- */
-bool rpcrdma_hdr_may_be_reply(const struct rpcrdma_hdr *hdr)
-{
-	return !is_nameless(hdr) && !is_callback(hdr);
+		return dispatch_requester(hdr, invalidated);
+	return dispatch_responder(hdr);
 }
 
 /* What is inline rpcrdma_decode() has looked at */

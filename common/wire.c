@@ -447,13 +447,13 @@ static enum rpcrdma_fault dec_by_proc(struct decoder *dec)
  * Context: Any context.
  * Return: what rpcrdma_decode() says of it.
  */
-enum rpcrdma_disposition hdr_decode_long(struct rpcrdma_hdr *hdr,
-					 const struct rpcrdma_limits *lim)
+enum rpcrdma_fault hdr_decode_long(struct rpcrdma_hdr *hdr,
+				   const struct rpcrdma_limits *lim)
 {
 	struct decoder dec = { .hdr = hdr, .lim = lim, .end = hdr->len };
 
 	hdr->fault = dec_fixed(&dec);
 	if (!hdr->fault)
 		hdr->fault = dec_by_proc(&dec);
-	return hdr->fault ? hdr_disposition(hdr) : RPCRDMA_ACCEPT;
+	return hdr->fault;
 }

@@ -209,25 +209,25 @@ bool hdr_decode_short(struct rpcrdma_hdr *hdr, const struct rpcrdma_limits *lim)
  *   one that has other octets is accepted and carries nothing.
  * - The Read list must ascend.
  * - RDMA_NOMSG needs a Position-Zero Read chunk (a Call) or a Reply chunk (a
- *   Reply). One without message octets is accepted, and rpcrdma_answer() makes
+ *   Reply). One without message octets is accepted, and rpcrdma_dispatch() makes
  *   the difference. Octets behind its chunk lists are ignored.
  * - An RPC message shorter than its XID and type, or with an XID that is not rdma_xid
  *   (section 4.2.1), is answered with ERR_CHUNK: the XID the Requester put in
  *   the Transport Header is the one it waits for. (So is what can be no Call for another
- *   reason, by rpcrdma_answer().)
+ *   reason, by rpcrdma_dispatch().)
  * - An RPC Reply must have no Read list, and is never answered but dropped.
  *
  * What version two adds is in Documentation/version-two.rst.
  *
  * Context: Any context.
- * Return: what the message deserves; @hdr->fault says why.
+ * Return: @hdr->fault, which is zero for a header that is accepted.
  */
-enum rpcrdma_disposition rpcrdma_decode(struct rpcrdma_hdr *hdr,
-					const void *buf, u32 len,
-					const struct rpcrdma_limits *lim)
+enum rpcrdma_fault rpcrdma_decode(struct rpcrdma_hdr *hdr, const void *buf,
+				  u32 len, const struct rpcrdma_limits *lim)
 {
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->buf = buf;
 	hdr->len = len;
-	return likely(dec_short(hdr, lim)) ? RPCRDMA_ACCEPT : hdr_decode_long(hdr, lim);
+	return likely(dec_short(hdr, lim)) ? RPCRDMA_FAULT_NONE :
+					     hdr_decode_long(hdr, lim);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Looking at a Transport Header that rpcrdma_decode() has checked: direction,
- * iterators that cannot fail, what is at fault and what it deserves. Pure.
+ * iterators that cannot fail, and words for a fault. Pure.
  */
 #include "rpcrdma/wire.h"
 #include "rpcrdma/wire_get.h"
@@ -42,54 +42,6 @@ const char *rpcrdma_fault_name(enum rpcrdma_fault fault)
 	if ((u32)fault >= ARRAY_SIZE(fault_names))
 		return "unknown fault";
 	return fault_names[fault];
-}
-
-/*
- * Fewer octets than the smallest message of its kind has are not answered
- * (RFC 8166, section 4.5).
- */
-static u32 smallest(const struct rpcrdma_hdr *hdr)
-{
-	if (hdr->vers != RPCRDMA_V2 || hdr->fault == RPCRDMA_FAULT_VERSION)
-		return RPCRDMA_HDR_MIN;
-	switch (hdr->proc) {
-	case RPCRDMA_MSG:
-	case RPCRDMA_NOMSG:
-		return RPCRDMA_HDR_MIN;
-	case RPCRDMA_OPTIONAL:
-		return RPCRDMA_OPTIONAL_LEN;
-	default:
-		return RPCRDMA_FIXED_LEN;
-	}
-}
-
-/**
- * hdr_disposition - what a message at fault deserves
- * @hdr: header with a fault
- *
- * Only a Call is answered. What cannot be told from a Call is taken for one; a receiver
- * that expects no Calls drops whatever is not accepted.
- *
- * Context: Any context.
- * Return: what rpcrdma_decode() says of it.
- */
-enum rpcrdma_disposition hdr_disposition(const struct rpcrdma_hdr *hdr)
-{
-	if (hdr->len < smallest(hdr) || hdr->proc == RPCRDMA_ERROR)
-		return RPCRDMA_DROP;
-	switch (hdr->fault) {
-	case RPCRDMA_FAULT_VERSION:
-		return RPCRDMA_ANSWER_VERS;
-	case RPCRDMA_FAULT_RESERVED:
-		return RPCRDMA_DROP;
-	case RPCRDMA_FAULT_OPTION:
-		return RPCRDMA_ANSWER_OPTION;
-	default:
-		if (hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
-			return RPCRDMA_DROP;
-		return hdr->vers == RPCRDMA_V1 ? RPCRDMA_ANSWER_CHUNK :
-						 RPCRDMA_ANSWER_BAD_HEADER;
-	}
 }
 
 /**

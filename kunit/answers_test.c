@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * KUnit suite of common/answer.c: the table of answers.
+ * KUnit suite of common/answer.c: the table of actions.
  */
 #include "suites.h"
 #include "frames_v2.h"
@@ -15,61 +15,44 @@ static void answer_case_desc(const struct answer_case *c, char *desc)
 KUNIT_ARRAY_PARAM(answer, answer_cases, answer_case_desc);
 KUNIT_ARRAY_PARAM(answer_v2, answer_v2_cases, answer_case_desc);
 
-/* What needs no closer look */
-static bool plain_for(const struct rpcrdma_hdr *hdr, enum rpcrdma_role role)
-{
-	enum rpcrdma_direction wanted = role == RPCRDMA_REQUESTER ?
-					RPCRDMA_DIR_REPLY : RPCRDMA_DIR_CALL;
-
-	return !hdr->fault && hdr->proc == RPCRDMA_MSG &&
-	       !rpcrdma_hdr_has_chunks(hdr) &&
-	       rpcrdma_hdr_direction(hdr) == wanted &&
-	       (wanted == RPCRDMA_DIR_REPLY || hdr->body_len >= 40);
-}
-
-static void expect_answer(struct kunit *test, const struct answer_case *c,
+static void expect_action(struct kunit *test, const struct answer_case *c,
 			  enum rpcrdma_role role,
 			  const struct rpcrdma_limits *lim)
 {
 	u8 *buf = frame_octets(test, c->frame, c->len);
-	enum rpcrdma_disposition disposition;
 	struct rpcrdma_hdr hdr;
 
-	disposition = rpcrdma_decode(&hdr, buf, c->len, lim);
-
+	KUNIT_EXPECT_EQ(test, rpcrdma_decode(&hdr, buf, c->len, lim),
+			c->at[role].fault);
 	KUNIT_EXPECT_EQ(test, hdr.fault, c->at[role].fault);
-	KUNIT_EXPECT_EQ(test, disposition == RPCRDMA_ACCEPT, !hdr.fault);
-	KUNIT_EXPECT_EQ(test, rpcrdma_answer(&hdr, disposition, role,
-					     c->invalidated),
-			c->at[role].answer);
-	KUNIT_EXPECT_EQ(test, rpcrdma_is_plain_for(&hdr, role),
-			plain_for(&hdr, role));
-	KUNIT_EXPECT_EQ(test, rpcrdma_answer_any(&hdr, disposition, role,
-						 c->invalidated),
-			c->at[role].answer);
+	KUNIT_EXPECT_EQ(test, rpcrdma_dispatch(&hdr, role, c->invalidated),
+			c->at[role].action);
+	if (c->at[role].errcode)
+		KUNIT_EXPECT_EQ(test, rpcrdma_fault_errcode(hdr.fault),
+				c->at[role].errcode);
 }
 
 static void answers_responder(struct kunit *test)
 {
-	expect_answer(test, test->param_value, RPCRDMA_RESPONDER,
+	expect_action(test, test->param_value, RPCRDMA_RESPONDER,
 		      &frame_limits);
 }
 
 static void answers_requester(struct kunit *test)
 {
-	expect_answer(test, test->param_value, RPCRDMA_REQUESTER,
+	expect_action(test, test->param_value, RPCRDMA_REQUESTER,
 		      &requester_limits);
 }
 
 static void answers_v2_responder(struct kunit *test)
 {
-	expect_answer(test, test->param_value, RPCRDMA_RESPONDER,
+	expect_action(test, test->param_value, RPCRDMA_RESPONDER,
 		      &frame_limits_v2);
 }
 
 static void answers_v2_requester(struct kunit *test)
 {
-	expect_answer(test, test->param_value, RPCRDMA_REQUESTER,
+	expect_action(test, test->param_value, RPCRDMA_REQUESTER,
 		      &requester_limits_v2);
 }
 
@@ -81,41 +64,20 @@ static void answers_v1_beside_v2(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(answer_cases); i++) {
 		if (answer_cases[i].frame[1] == RPCRDMA_V2)
 			continue;
-		expect_answer(test, &answer_cases[i], RPCRDMA_RESPONDER,
+		expect_action(test, &answer_cases[i], RPCRDMA_RESPONDER,
 			      &frame_limits_v2);
-		expect_answer(test, &answer_cases[i], RPCRDMA_REQUESTER,
+		expect_action(test, &answer_cases[i], RPCRDMA_REQUESTER,
 			      &requester_limits_v2);
 		seen++;
 	}
 	KUNIT_EXPECT_TRUE(test, seen > 80);
 }
 
-static void answers_errcode(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, (u32)rpcrdma_answer_errcode(RPCRDMA_DO_ERR_CHUNK),
-			2U);
-	KUNIT_EXPECT_EQ(test,
-			(u32)rpcrdma_answer_errcode(RPCRDMA_DO_BAD_HEADER), 2U);
-	KUNIT_EXPECT_EQ(test,
-			(u32)rpcrdma_answer_errcode(RPCRDMA_DO_INVAL_OPTION),
-			3U);
-}
-
-/* A disposition that has no answer yet, such as a later version may have */
-static void answers_unknown_disposition(struct kunit *test)
-{
-	const struct rpcrdma_hdr hdr = { .fault = RPCRDMA_FAULT_SHORT };
-	const enum rpcrdma_disposition unknown = RPCRDMA_ANSWER_OPTION + 1;
-
-	KUNIT_EXPECT_EQ(test, rpcrdma_answer(&hdr, unknown, RPCRDMA_RESPONDER,
-					     false), RPCRDMA_DO_CLOSE);
-}
-
-/* Every fault that the decoder knows, and every answer, is in the table */
+/* Every fault that the decoder knows, and every action, is in the table */
 static void answers_complete(struct kunit *test)
 {
 	bool faults[__RPCRDMA_FAULT_MAX] = { false };
-	bool answers[__RPCRDMA_ANSWERS] = { false };
+	bool actions[__RPCRDMA_ACTIONS] = { false };
 	const struct answer_case *c;
 	u32 i, role, count = ARRAY_SIZE(answer_cases);
 
@@ -123,51 +85,65 @@ static void answers_complete(struct kunit *test)
 		c = i < count ? &answer_cases[i] : &answer_v2_cases[i - count];
 		for (role = 0; role < __RPCRDMA_ROLES; role++) {
 			faults[c->at[role].fault] = true;
-			answers[c->at[role].answer] = true;
+			actions[c->at[role].action] = true;
 		}
 	}
 	for (i = 0; i < ARRAY_SIZE(faults); i++)
 		KUNIT_EXPECT_EQ_MSG(test, faults[i], true, "fault %s",
 				    rpcrdma_fault_name(i));
-	for (i = 0; i < ARRAY_SIZE(answers); i++)
-		KUNIT_EXPECT_EQ_MSG(test, answers[i], true, "answer %u", i);
+	for (i = 0; i < ARRAY_SIZE(actions); i++)
+		KUNIT_EXPECT_EQ_MSG(test, actions[i], true, "action %u", i);
 }
 
-/* What a Responder that refuses a message looks for a callback's XID for */
+/* A message that may be the Reply to a callback, or may not */
 static void answers_may_be_reply(struct kunit *test)
 {
 	static const struct {
 		const char *what;
 		u32 len;
 		u32 frame[16];
-		bool want;
+		enum rpcrdma_action want;
 	} cases[] = {
-		{ "no XID", 3, { XID }, false },
-		{ "XID alone", 4, { XID }, true },
-		{ "lists cut off", 27, { XID, 1, 32, RPCRDMA_MSG }, true },
-		{ "no message", 28, { XID, 1, 32, RPCRDMA_MSG }, true },
+		{ "no XID", 3, { XID },
+		  RPCRDMA_ACT_DROP },
+		{ "XID alone", 4, { XID },
+		  RPCRDMA_ACT_FAIL },
+		{ "lists cut off", 27, { XID, 1, 32, RPCRDMA_MSG },
+		  RPCRDMA_ACT_FAIL },
+		{ "no message", 28, { XID, 1, 32, RPCRDMA_MSG },
+		  RPCRDMA_ACT_FAIL_OR_ERROR },
 		{ "short Call", 36,
-		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 0 }, false },
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 0 },
+		  RPCRDMA_ACT_ERROR },
 		{ "Reply", 36,
-		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 }, true },
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 },
+		  RPCRDMA_ACT_REPLY },
 		{ "Reply, XIDs differ", 36,
-		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID + 1, 1 }, true },
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID + 1, 1 },
+		  RPCRDMA_ACT_FAIL },
 		{ "Call, XIDs differ", 36,
-		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID + 1, 0 }, false },
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID + 1, 0 },
+		  RPCRDMA_ACT_ERROR },
 		{ "neither", 36,
-		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 2 }, true },
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 0, XID, 2 },
+		  RPCRDMA_ACT_FAIL_OR_ERROR },
 		{ "lists unreadable, a Call behind", 36,
-		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 2, XID, 0 }, true },
+		  { XID, 1, 32, RPCRDMA_MSG, 0, 0, 2, XID, 0 },
+		  RPCRDMA_ACT_FAIL_OR_ERROR },
 		{ "in the Reply chunk", 48,
-		  { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 7, 64, 0, 0 }, true },
+		  { XID, 1, 32, RPCRDMA_NOMSG, 0, 0, 1, 1, 7, 64, 0, 0 },
+		  RPCRDMA_ACT_FAIL_OR_ERROR },
 		{ "short, in a Position-Zero Read chunk", 52,
 		  { XID, 1, 32, RPCRDMA_NOMSG, 1, 0, 7, 39, 0, 0, 0, 0, 0 },
-		  false },
+		  RPCRDMA_ACT_ERROR },
 		{ "another version", 36,
-		  { XID, 9, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 }, true },
-		{ "RDMA_DONE", 28, { XID, 1, 32, RPCRDMA_DONE }, false },
+		  { XID, 9, 32, RPCRDMA_MSG, 0, 0, 0, XID, 1 },
+		  RPCRDMA_ACT_FAIL_OR_ERROR },
+		{ "RDMA_DONE", 28, { XID, 1, 32, RPCRDMA_DONE },
+		  RPCRDMA_ACT_DROP },
 		{ "RDMA_ERROR", 20,
-		  { XID, 1, 32, RPCRDMA_ERROR, RPCRDMA_ERR_CHUNK }, true },
+		  { XID, 1, 32, RPCRDMA_ERROR, RPCRDMA_ERR_CHUNK },
+		  RPCRDMA_ACT_FAIL },
 	};
 	struct rpcrdma_hdr hdr;
 	u32 i;
@@ -177,7 +153,8 @@ static void answers_may_be_reply(struct kunit *test)
 		buf = frame_octets(test, cases[i].frame, cases[i].len);
 		rpcrdma_decode(&hdr, buf, cases[i].len, &frame_limits);
 
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_may_be_reply(&hdr),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_dispatch(&hdr, RPCRDMA_RESPONDER,
+							   false),
 				    cases[i].want, "%s", cases[i].what);
 	}
 }
@@ -273,7 +250,7 @@ static void answers_grant_direction(struct kunit *test)
 		buf = frame_octets(test, cases[i].frame, cases[i].len);
 		KUNIT_ASSERT_EQ(test,
 				rpcrdma_decode(&hdr, buf, cases[i].len,
-					       &frame_limits), RPCRDMA_ACCEPT);
+					       &frame_limits), RPCRDMA_FAULT_NONE);
 
 		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_grant(&hdr, 64, 64, false),
 				    cases[i].unmatched, "case %u", i);
@@ -398,7 +375,7 @@ static void answers_within(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, c->len,
 					     &requester_limits),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 
 	KUNIT_EXPECT_EQ(test, hdr.write_bytes, c->written);
 	KUNIT_EXPECT_EQ(test, rpcrdma_reply_within(&hdr, c->write_offered,
@@ -449,8 +426,6 @@ static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE_PARAM(answers_v2_responder, answer_v2_gen_params),
 	KUNIT_CASE_PARAM(answers_v2_requester, answer_v2_gen_params),
 	KUNIT_CASE(answers_v1_beside_v2),
-	KUNIT_CASE(answers_errcode),
-	KUNIT_CASE(answers_unknown_disposition),
 	KUNIT_CASE(answers_complete),
 	KUNIT_CASE(answers_may_be_reply),
 	KUNIT_CASE(answers_is_message_of),

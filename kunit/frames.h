@@ -15,7 +15,6 @@
 /**
  * struct decode_case - a frame and its verdict
  * @name: of the case
- * @disposition: expected
  * @fault: expected
  * @len: octets that arrive of @frame
  * @frame: words in host order
@@ -24,12 +23,11 @@
  *	without segments
  */
 struct decode_case {
-	const char			*name;
-	enum rpcrdma_disposition	disposition;
-	enum rpcrdma_fault		fault;
-	u32				len;
-	u32				frame[FRAME_WORDS];
-	struct rpcrdma_hdr		view;
+	const char		*name;
+	enum rpcrdma_fault	fault;
+	u32			len;
+	u32			frame[FRAME_WORDS];
+	struct rpcrdma_hdr	view;
 };
 
 /* Small, so that every limit can be reached by a frame in a table */

@@ -37,7 +37,7 @@ static void plan_tile(struct kunit *test)
 
 	buf = frame_octets(test, c->frame, c->len);
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, c->len, &frame_limits),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 
 	rpcrdma_tiler_init(&tiler, &hdr);
 
@@ -65,7 +65,7 @@ static void plan_tile_longest(struct kunit *test)
 
 	lim.max_message = U32_MAX;
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	rpcrdma_tiler_init(&tiler, &hdr);
 
 	KUNIT_ASSERT_TRUE(test, rpcrdma_tiler_next(&tiler, &ext));
@@ -118,7 +118,7 @@ static void plan_tile_all(struct kunit *test)
 		words[19] = cpu_to_be32(i / 896 % 4);
 		words[11] = words[n % 3 ? 5 : 17];
 		if (rpcrdma_decode(&hdr, buf, sizeof(frame), &frame_limits) !=
-		    RPCRDMA_ACCEPT)
+		    RPCRDMA_FAULT_NONE)
 			continue;
 		accepted++;
 		expect_tiled(test, &hdr);
@@ -183,7 +183,7 @@ static void plan_layout(struct kunit *test)
 		buf = frame_octets(test, frame, len);
 		KUNIT_ASSERT_EQ(test,
 				rpcrdma_decode(&hdr, buf, len, &frame_limits),
-				RPCRDMA_ACCEPT);
+				RPCRDMA_FAULT_NONE);
 
 		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 84),
 				    cases[i].want, "case %u", i);
@@ -223,7 +223,7 @@ static void plan_layout_length(struct kunit *test)
 		buf = frame_octets(test, frame, len);
 		KUNIT_ASSERT_EQ(test,
 				rpcrdma_decode(&hdr, buf, len, &frame_limits),
-				RPCRDMA_ACCEPT);
+				RPCRDMA_FAULT_NONE);
 
 		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 4096),
 				    cases[i].want, "case %u", i);
@@ -436,7 +436,7 @@ static void plan_layout_gss(struct kunit *test)
 		buf = frame_octets(test, frame, len);
 		KUNIT_ASSERT_EQ(test,
 				rpcrdma_decode(&hdr, buf, len, &frame_limits),
-				RPCRDMA_ACCEPT);
+				RPCRDMA_FAULT_NONE);
 
 		KUNIT_EXPECT_EQ_MSG(test,
 				    rpcrdma_plan_layout(&hdr, cases[i].page_size),
@@ -466,7 +466,7 @@ static void plan_layout_gss_short(struct kunit *test)
 	KUNIT_ASSERT_EQ(test,
 			rpcrdma_decode(&hdr, buf, 25 * sizeof(u32),
 				       &frame_limits),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, rpcrdma_plan_layout(&hdr, 4096),
 			RPCRDMA_LAYOUT_CHUNK);
 
@@ -478,7 +478,7 @@ static void plan_layout_gss_short(struct kunit *test)
 	KUNIT_ASSERT_EQ(test,
 			rpcrdma_decode(&hdr, buf, 24 * sizeof(u32),
 				       &frame_limits),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, rpcrdma_plan_layout(&hdr, 4096),
 			RPCRDMA_LAYOUT_PAGES);
 }

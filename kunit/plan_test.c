@@ -172,7 +172,7 @@ static void plan_inv_handle(struct kunit *test)
 		buf = frame_octets(test, frame, sizeof(frame));
 		KUNIT_ASSERT_EQ(test,
 				rpcrdma_decode(&hdr, buf, sizeof(frame),
-					       &frame_limits), RPCRDMA_ACCEPT);
+					       &frame_limits), RPCRDMA_FAULT_NONE);
 
 		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_hdr_inv_handle(&hdr, true, true),
 				    cases[i].want, "case %u", i);
@@ -197,14 +197,14 @@ static void plan_inv_handle_few(struct kunit *test)
 
 	buf = frame_octets(test, two, sizeof(two));
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(two),
-					     &frame_limits), RPCRDMA_ACCEPT);
+					     &frame_limits), RPCRDMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true, true), 2U);
 
 	for (one[8] = 0; one[8] <= 5; one[8]++) {
 		buf = frame_octets(test, one, sizeof(one));
 		KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(one),
 						     &frame_limits),
-				RPCRDMA_ACCEPT);
+				RPCRDMA_FAULT_NONE);
 		/* Below four octets it is a pad */
 		KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true, true),
 				one[8] < 4 ? 0U : 7U);
@@ -228,7 +228,7 @@ static void accept_v2(struct kunit *test, struct rpcrdma_hdr *hdr,
 	KUNIT_ASSERT_EQ(test,
 			rpcrdma_decode(hdr, frame_octets(test, frame, len), len,
 				       &frame_limits_v2),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 }
 
 /* Each place a handle may stand in; every version and announcement */
@@ -331,7 +331,7 @@ static void plan_inv_handle_forbidden(struct kunit *test)
 	frame[1] = RPCRDMA_V2;
 	buf = frame_octets(test, frame, sizeof(frame));
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame),
-					     &frame_limits_v2), RPCRDMA_ACCEPT);
+					     &frame_limits_v2), RPCRDMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_inv_handle(&hdr, true, true), 0U);
 }
 

@@ -29,7 +29,7 @@ static inline void decode_rich(struct kunit *test, struct rpcrdma_hdr *hdr)
 
 	KUNIT_ASSERT_EQ(test,
 			rpcrdma_decode(hdr, buf, sizeof(rich_frame),
-				       &frame_limits), RPCRDMA_ACCEPT);
+				       &frame_limits), RPCRDMA_FAULT_NONE);
 }
 
 #endif /* RPCRDMA_KUNIT_RICH_FRAME_H */

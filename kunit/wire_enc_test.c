@@ -503,7 +503,7 @@ static void wire_chunk_result_large(struct kunit *test)
 
 	lim.max_message = U64_MAX;
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	rpcrdma_write_iter_init(&it, &hdr);
 	KUNIT_ASSERT_TRUE(test, rpcrdma_write_iter_next(&it));
 	rpcrdma_enc_init(&enc, words, sizeof(words));

@@ -108,7 +108,7 @@ static void expect_long_way(struct kunit *test, const struct rpcrdma_hdr *view,
 {
 	struct rpcrdma_hdr hdr = { .buf = view->buf, .len = view->len };
 
-	KUNIT_EXPECT_EQ(test, hdr_decode_long(&hdr, lim), RPCRDMA_ACCEPT);
+	KUNIT_EXPECT_EQ(test, hdr_decode_long(&hdr, lim), RPCRDMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, hdr.reads, view->reads);
 	KUNIT_EXPECT_EQ(test, hdr.plain, RPCRDMA_PLAIN_NONE);
 	KUNIT_EXPECT_EQ(test, hdr.one, 0U);
@@ -120,15 +120,13 @@ static void expect_long_way(struct kunit *test, const struct rpcrdma_hdr *view,
 }
 
 /* And what the short way does: it takes what it is for, and nothing else */
-static enum rpcrdma_disposition decode(struct kunit *test,
-				       struct rpcrdma_hdr *hdr, const u8 *buf,
-				       u32 len,
-				       const struct rpcrdma_limits *lim)
+static enum rpcrdma_fault decode(struct kunit *test, struct rpcrdma_hdr *hdr,
+				 const u8 *buf, u32 len,
+				 const struct rpcrdma_limits *lim)
 {
-	enum rpcrdma_disposition disposition = rpcrdma_decode(hdr, buf, len,
-							      lim);
+	enum rpcrdma_fault fault = rpcrdma_decode(hdr, buf, len, lim);
 	struct rpcrdma_hdr view = { .buf = buf, .len = len };
-	bool may = disposition == RPCRDMA_ACCEPT && hdr->proc == RPCRDMA_MSG;
+	bool may = !fault && hdr->proc == RPCRDMA_MSG;
 	bool plain = may && !rpcrdma_hdr_has_chunks(hdr);
 	bool one = may && has_one_segment(hdr);
 
@@ -138,25 +136,25 @@ static enum rpcrdma_disposition decode(struct kunit *test,
 	KUNIT_EXPECT_EQ(test, hdr->one, one ? 2 * RPCRDMA_WORD +
 			(hdr->read_segs ? hdr->reads : hdr->writes) : 0);
 	expect_plain(test, hdr, plain);
-	return disposition;
+	KUNIT_EXPECT_EQ(test, fault, hdr->fault);
+	return fault;
 }
 
 static void expect_case(struct kunit *test, const struct decode_case *c,
 			const struct rpcrdma_limits *lim)
 {
-	enum rpcrdma_disposition disposition;
+	enum rpcrdma_fault fault;
 	struct rpcrdma_hdr hdr;
 	u8 *buf;
 
 	buf = frame_octets(test, c->frame, c->len);
 
-	disposition = decode(test, &hdr, buf, c->len, lim);
+	fault = decode(test, &hdr, buf, c->len, lim);
 
-	KUNIT_EXPECT_EQ(test, disposition, c->disposition);
-	KUNIT_EXPECT_EQ(test, hdr.fault, c->fault);
+	KUNIT_EXPECT_EQ(test, fault, c->fault);
 	expect_fixed(test, c, &hdr);
 	expect_proc(test, c, &hdr);
-	if (disposition != RPCRDMA_ACCEPT)
+	if (fault)
 		return;
 	expect_read_list(test, &c->view, &hdr);
 	expect_write_lists(test, &c->view, &hdr);
@@ -181,7 +179,6 @@ static void wire_decode_v2(struct kunit *test)
 /* Whatever is cut off: never accepted, never a look behind the end */
 static void wire_decode_truncated(struct kunit *test)
 {
-	enum rpcrdma_disposition disposition;
 	struct rpcrdma_hdr hdr;
 	u32 len;
 	u8 *buf;
@@ -189,13 +186,9 @@ static void wire_decode_truncated(struct kunit *test)
 	for (len = 0; len < RICH_BODY + 4; len++) {
 		buf = frame_octets(test, rich_frame, len);
 
-		disposition = decode(test, &hdr, buf, len, &frame_limits);
-
-		KUNIT_EXPECT_EQ_MSG(test, disposition, len < RPCRDMA_HDR_MIN ?
-				    RPCRDMA_DROP : RPCRDMA_ANSWER_CHUNK,
-				    "length %u", len);
-		KUNIT_EXPECT_NE_MSG(test, hdr.fault, RPCRDMA_FAULT_NONE,
-				    "length %u", len);
+		KUNIT_EXPECT_NE_MSG(test, decode(test, &hdr, buf, len,
+						 &frame_limits),
+				    RPCRDMA_FAULT_NONE, "length %u", len);
 	}
 }
 
@@ -232,7 +225,7 @@ static void wire_decode_mutated(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(values); i++) {
 			buf[at] = values[i];
 			if (decode(test, &hdr, buf, sizeof(rich_frame),
-				   &frame_limits) != RPCRDMA_ACCEPT)
+				   &frame_limits) != RPCRDMA_FAULT_NONE)
 				continue;
 			walk(&hdr, &read, &written);
 			KUNIT_EXPECT_EQ(test, read,
@@ -300,7 +293,7 @@ static void wire_decode_one(struct kunit *test)
 
 		KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf,
 					     sizeof(one_frames[nr]),
-					     &frame_limits_v2), RPCRDMA_ACCEPT);
+					     &frame_limits_v2), RPCRDMA_FAULT_NONE);
 		KUNIT_EXPECT_NE(test, hdr.one, 0U);
 		for (at = 0; at < sizeof(one_frames[nr]); at++) {
 			cut = frame_octets(test, one_frames[nr], at);
@@ -330,10 +323,10 @@ static void expect_long_read(struct kunit *test, u64 len)
 	struct rpcrdma_hdr hdr;
 
 	lim.max_message = U64_MAX;
-	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, size, &lim) == RPCRDMA_ACCEPT,
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, size, &lim) == RPCRDMA_FAULT_NONE,
 			len <= U32_MAX);
 	lim.max_message = 1ULL << 32;
-	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, size, &lim) == RPCRDMA_ACCEPT,
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, size, &lim) == RPCRDMA_FAULT_NONE,
 			len <= U32_MAX);
 }
 
@@ -478,7 +471,7 @@ static void expect_only_whole(struct kunit *test, const u32 *frame, u32 size)
 		buf = frame_octets(test, frame, len);
 		KUNIT_EXPECT_EQ_MSG(test, len == size,
 				    decode(test, &hdr, buf, len,
-					   &frame_limits_v2) == RPCRDMA_ACCEPT,
+					   &frame_limits_v2) == RPCRDMA_FAULT_NONE,
 				    "length %u", len);
 	}
 }
@@ -506,10 +499,10 @@ static void wire_message_limit(struct kunit *test)
 
 	lim.max_message = 12;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	lim.max_message = 11;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ANSWER_CHUNK);
+			RPCRDMA_FAULT_TOO_LONG);
 }
 
 /* The limits decide too, not only what the codec knows */
@@ -526,28 +519,28 @@ static void wire_version_limits(struct kunit *test)
 
 	lim.vers_min = 0;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	lim.vers_max = 2;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf2, sizeof(frame2), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	lim.vers_min = 2;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ANSWER_VERS);
+			RPCRDMA_FAULT_VERSION);
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf2, sizeof(frame2), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	lim.vers_min = 3;
 	lim.vers_max = 3;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf2, sizeof(frame2), &lim),
-			RPCRDMA_ANSWER_VERS);
+			RPCRDMA_FAULT_VERSION);
 	/* What the limits allow and the codec does not know */
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf3, sizeof(frame3), &lim),
-			RPCRDMA_ANSWER_VERS);
+			RPCRDMA_FAULT_VERSION);
 	lim.vers_min = 0;
 	lim.vers_max = 0;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ANSWER_VERS);
+			RPCRDMA_FAULT_VERSION);
 }
 
 /* Segments of a Read list count apart from those of a Write list */
@@ -568,15 +561,15 @@ static void wire_segment_limits(struct kunit *test)
 
 	lim.max_read_segs = 0;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, reads, sizeof(read), &lim),
-			RPCRDMA_ANSWER_CHUNK);
+			RPCRDMA_FAULT_TOO_MANY);
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, writes, sizeof(write), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	lim.max_read_segs = 1;
 	lim.max_write_segs = 0;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, reads, sizeof(read), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, writes, sizeof(write), &lim),
-			RPCRDMA_ANSWER_CHUNK);
+			RPCRDMA_FAULT_TOO_MANY);
 }
 
 /* No limit lets a message through whose extents do not count in 32 bits */
@@ -595,18 +588,17 @@ static void wire_message_32_bits(struct kunit *test)
 	lim.max_message = U64_MAX;
 	buf = frame_octets(test, frame, sizeof(frame));
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, hdr.msg_len, 0xffffffffULL);
 	/* whose lower half is small */
 	lim.max_message = 1ULL << 32;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ACCEPT);
+			RPCRDMA_FAULT_NONE);
 
 	frame[13] = 1;
 	buf = frame_octets(test, frame, sizeof(frame));
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
-			RPCRDMA_ANSWER_CHUNK);
-	KUNIT_EXPECT_EQ(test, hdr.fault, RPCRDMA_FAULT_TOO_LONG);
+			RPCRDMA_FAULT_TOO_LONG);
 }
 
 static void wire_direction(struct kunit *test)

@@ -260,34 +260,32 @@ static const char *why_refused(const struct rpcrdma_hdr *hdr)
 /* A message that is no Call, or none that can be had */
 static void process_other(struct svc_rdma_conn *conn,
 				   struct rpcrdma_recv *recv,
-				   enum rpcrdma_answer answer)
+				   enum rpcrdma_action action)
 {
 	struct rpcrdma_hdr *hdr = &recv->hdr;
 	u32 xid = hdr->xid;
 
-	/* The Reply to a callback that nothing else would end */
-	if (answer != RPCRDMA_DO_REPLY && answer != RPCRDMA_DO_INVAL_OPTION &&
-	    rpcrdma_hdr_may_be_reply(hdr) && svc_rdma_bc_error(conn, xid))
-		answer = RPCRDMA_DO_DROP;
-	switch (answer) {
-	case RPCRDMA_DO_ERR_VERS:
-	case RPCRDMA_DO_ERR_CHUNK:
-	case RPCRDMA_DO_BAD_HEADER:
-		conn->ep->count.bad_headers++;
-		svc_rdma_refuse(conn, recv, answer, why_refused(hdr));
-		return;
-	case RPCRDMA_DO_INVAL_OPTION:
-		conn->ep->count.bad_headers++;
-		svc_rdma_refuse(conn, recv, answer, why_refused(hdr));
-		/* Answered in any case: it may have been the Reply to a callback */
-		svc_rdma_bc_error(conn, xid);
-		return;
-	case RPCRDMA_DO_REPLY:
+	switch (action) {
+	case RPCRDMA_ACT_REPLY:
 		svc_rdma_bc_reply(conn, recv);
 		break;
-	case RPCRDMA_DO_FAIL:
-	case RPCRDMA_DO_DROP:
+	case RPCRDMA_ACT_FAIL:
+		svc_rdma_bc_error(conn, xid);
 		break;
+	case RPCRDMA_ACT_DROP:
+		break;
+	case RPCRDMA_ACT_FAIL_OR_ERROR:
+		if (svc_rdma_bc_error(conn, xid))
+			break;
+		fallthrough;
+	case RPCRDMA_ACT_ERROR:
+	case RPCRDMA_ACT_FAIL_AND_ERROR:
+		conn->ep->count.bad_headers++;
+		svc_rdma_refuse(conn, recv, rpcrdma_fault_errcode(hdr->fault),
+				why_refused(hdr));
+		if (action == RPCRDMA_ACT_FAIL_AND_ERROR)
+			svc_rdma_bc_error(conn, xid);
+		return;
 	default:
 		rpcrdma_ep_fail_reason(conn->ep, -EPROTO,
 				       "a message that has no answer");
@@ -302,18 +300,16 @@ static void process_other(struct svc_rdma_conn *conn,
 static int process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
 			struct rpcrdma_recv *recv, struct svc_rdma_call *call)
 {
-	enum rpcrdma_disposition disposition;
-	enum rpcrdma_answer answer;
+	enum rpcrdma_action action;
 
-	disposition = rpcrdma_decode(&recv->hdr, recv->data, recv->len,
-				     &conn->limits);
-	answer = rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_RESPONDER,
-				recv->invalidated);
-	if (likely(answer == RPCRDMA_DO_CALL))
+	rpcrdma_decode(&recv->hdr, recv->data, recv->len, &conn->limits);
+	action = rpcrdma_dispatch(&recv->hdr, RPCRDMA_RESPONDER,
+				  recv->invalidated);
+	if (likely(action == RPCRDMA_ACT_CALL))
 		return process_call(conn, rqstp, recv, call);
 	if (call)
 		svc_rdma_call_put(call);
-	process_other(conn, recv, answer);
+	process_other(conn, recv, action);
 	return 0;
 }
 

@@ -295,14 +295,14 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
  * svc_rdma_send_error - refuse a message (RFC 8166, section 4.5)
  * @conn: connection
  * @recv: message; given back
- * @answer: one that is an RDMA_ERROR
+ * @errcode: which error
  *
  * Context: process, may sleep; within svc_rdma_enter().
  *
  * Return: 0, -ENOMEM or -ENOBUFS as svc_rdma_send_add(), or -ENOTCONN.
  */
 int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-			enum rpcrdma_answer answer)
+			enum rpcrdma_errcode errcode)
 {
 	u32 credits = conn->ep->sizes.credits;
 	u32 version = recv->hdr.vers;
@@ -313,13 +313,12 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 	send = svc_rdma_send_get(conn, version, GFP_NOIO);
 	if (IS_ERR(send))
 		return PTR_ERR(send);
-	if (answer == RPCRDMA_DO_ERR_VERS)
+	if (errcode == RPCRDMA_ERR_VERS)
 		rpcrdma_enc_err_vers(&send->enc, xid, version, credits,
 				     conn->limits.vers_min,
 				     conn->limits.vers_max);
 	else
-		rpcrdma_enc_error(&send->enc, xid, version, credits,
-				  rpcrdma_answer_errcode(answer));
+		rpcrdma_enc_error(&send->enc, xid, version, credits, errcode);
 	return svc_rdma_send_post(send, 0);
 }
 
@@ -327,19 +326,19 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
  * svc_rdma_refuse - answer a message with an RDMA_ERROR, and say so
  * @conn: connection
  * @recv: message; not the caller's any more
- * @answer: which error
+ * @errcode: which error
  * @why: for the log
  *
  * Context: process, within svc_rdma_enter(); sleeps for memory.
  */
 void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-		     enum rpcrdma_answer answer, const char *why)
+		     enum rpcrdma_errcode errcode, const char *why)
 {
 	int rc;
 
 	rpcrdma_ep_warn(conn->ep, "message refused, XID 0x%08x: %s",
 			recv->hdr.xid, why);
-	rc = svc_rdma_send_error(conn, recv, answer);
+	rc = svc_rdma_send_error(conn, recv, errcode);
 	if (rc)
 		svc_rdma_send_failed(conn, rc, "an error could not be sent");
 }
@@ -356,7 +355,7 @@ void svc_rdma_refuse_call(struct svc_rdma_call *call, const char *why)
 	struct rpcrdma_recv *recv = call->recv;
 
 	call->recv = NULL;
-	svc_rdma_refuse(call->conn, recv, RPCRDMA_DO_ERR_CHUNK, why);
+	svc_rdma_refuse(call->conn, recv, RPCRDMA_ERR_CHUNK, why);
 }
 
 /**

@@ -94,9 +94,9 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 			     struct svc_rqst *rqstp, unsigned int skip);
 int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle);
 int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-			enum rpcrdma_answer answer);
+			enum rpcrdma_errcode errcode);
 void svc_rdma_refuse(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
-		     enum rpcrdma_answer answer, const char *why);
+		     enum rpcrdma_errcode errcode, const char *why);
 void svc_rdma_refuse_call(struct svc_rdma_call *call, const char *why);
 int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_sends_free(struct svc_rdma_conn *conn);

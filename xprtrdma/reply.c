@@ -381,39 +381,35 @@ static void rpcrdma_warn_about(struct rpcrdma_ep *ep,
  * @ep: endpoint
  * @recv: the message; ours until rpcrdma_recv_put()
  *
- * What is done with it rpcrdma_answer() says.
+ * rpcrdma_dispatch() says what is done with it.
  *
  * Context: process (workqueue of the Receive CQ).
  */
 void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_xprt *rx = ep->owner;
-	enum rpcrdma_disposition disposition;
-	enum rpcrdma_answer answer;
+	enum rpcrdma_fault fault;
 
-	disposition = rpcrdma_decode(&recv->hdr, recv->data, recv->len,
-				     &rx->limits);
+	fault = rpcrdma_decode(&recv->hdr, recv->data, recv->len, &rx->limits);
 	if (unlikely(!recv->hdr.plain))
 		rpcrdma_warn_about(ep, &recv->hdr);
-	answer = rpcrdma_answer(&recv->hdr, disposition, RPCRDMA_REQUESTER,
-				recv->invalidated);
-	switch (answer) {
-	case RPCRDMA_DO_INVAL_OPTION:
-		rpcrdma_bc_refuse(rx, recv, rpcrdma_answer_errcode(answer));
+	switch (rpcrdma_dispatch(&recv->hdr, RPCRDMA_REQUESTER,
+				 recv->invalidated)) {
+	case RPCRDMA_ACT_FAIL_AND_ERROR:
+		rpcrdma_bc_refuse(rx, recv, rpcrdma_fault_errcode(fault));
 		/* It may have been a Reply: see Documentation/version-two.rst */
 		fallthrough;
-	case RPCRDMA_DO_REPLY:
-	case RPCRDMA_DO_FAIL:
+	case RPCRDMA_ACT_REPLY:
+	case RPCRDMA_ACT_FAIL:
 		rpcrdma_reply(ep, recv);
 		return;
-	case RPCRDMA_DO_CALL:
+	case RPCRDMA_ACT_CALL:
 		rpcrdma_bc_received(rx, recv);
 		break;
-	case RPCRDMA_DO_ERR_CHUNK:
-	case RPCRDMA_DO_BAD_HEADER:
-		rpcrdma_bc_refuse(rx, recv, rpcrdma_answer_errcode(answer));
+	case RPCRDMA_ACT_ERROR:
+		rpcrdma_bc_refuse(rx, recv, rpcrdma_fault_errcode(fault));
 		break;
-	case RPCRDMA_DO_DROP:
+	case RPCRDMA_ACT_DROP:
 		break;
 	default:
 		rpcrdma_bad_invalidation(ep);

@@ -68,26 +68,8 @@ struct rpcrdma_segment {
 };
 
 /**
- * enum rpcrdma_disposition - what a received header deserves
- * @RPCRDMA_ACCEPT: process it
- * @RPCRDMA_DROP: ignore it; the Receive goes back
- * @RPCRDMA_ANSWER_VERS: reply RDMA_ERROR, ERR_VERS
- * @RPCRDMA_ANSWER_CHUNK: reply RDMA_ERROR, ERR_CHUNK
- * @RPCRDMA_ANSWER_BAD_HEADER: reply RDMA_ERROR, BAD_HEADER (version two)
- * @RPCRDMA_ANSWER_OPTION: reply RDMA_ERROR, INVAL_OPTION (version two)
- */
-enum rpcrdma_disposition {
-	RPCRDMA_ACCEPT,
-	RPCRDMA_DROP,
-	RPCRDMA_ANSWER_VERS,
-	RPCRDMA_ANSWER_CHUNK,
-	RPCRDMA_ANSWER_BAD_HEADER,
-	RPCRDMA_ANSWER_OPTION,
-};
-
-/**
- * enum rpcrdma_fault - why a header did not get RPCRDMA_ACCEPT
- * @RPCRDMA_FAULT_NONE: it did
+ * enum rpcrdma_fault - why the decoder does not accept a header
+ * @RPCRDMA_FAULT_NONE: it does
  * @RPCRDMA_FAULT_SHORT: shorter than its own fields say
  * @RPCRDMA_FAULT_VERSION: a version we do not speak
  * @RPCRDMA_FAULT_PROC: a procedure that does not exist, or RDMA_MSGP
@@ -223,7 +205,7 @@ enum rpcrdma_plain_msg {
  *	chunk included
  *
  * Filled by rpcrdma_decode(). Fixed fields are valid as far as @len reaches
- * even when the header was not accepted; the rest only on RPCRDMA_ACCEPT.
+ * even when the header was not accepted; the rest only without a fault.
  */
 struct rpcrdma_hdr {
 	const u8		*buf;
@@ -260,9 +242,8 @@ struct rpcrdma_hdr {
 	u64			msg_len;
 };
 
-enum rpcrdma_disposition rpcrdma_decode(struct rpcrdma_hdr *hdr,
-					const void *buf, u32 len,
-					const struct rpcrdma_limits *lim);
+enum rpcrdma_fault rpcrdma_decode(struct rpcrdma_hdr *hdr, const void *buf,
+				  u32 len, const struct rpcrdma_limits *lim);
 const char *rpcrdma_fault_name(enum rpcrdma_fault fault);
 
 enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr);

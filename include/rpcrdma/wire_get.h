@@ -91,9 +91,7 @@ hdr_direction(const struct rpcrdma_hdr *hdr)
 bool hdr_decode_short(struct rpcrdma_hdr *hdr,
 		      const struct rpcrdma_limits *lim);
 /* wire.c, for wire_short.c */
-enum rpcrdma_disposition hdr_decode_long(struct rpcrdma_hdr *hdr,
-					 const struct rpcrdma_limits *lim);
-/* wire_view.c, for wire.c */
-enum rpcrdma_disposition hdr_disposition(const struct rpcrdma_hdr *hdr);
+enum rpcrdma_fault hdr_decode_long(struct rpcrdma_hdr *hdr,
+				   const struct rpcrdma_limits *lim);
 
 #endif /* RPCRDMA_WIRE_GET_H */

@@ -306,23 +306,6 @@ static void check_reference(const struct rpcrdma_hdr *hdr, bool accepted,
 	PROPERTY(hdr->msg_len == ref.msg_len);
 }
 
-/* Each version has errors of its own */
-static void check_version(const struct rpcrdma_hdr *hdr,
-			  enum rpcrdma_answer answer)
-{
-	switch (answer) {
-	case RPCRDMA_DO_ERR_CHUNK:
-		PROPERTY(hdr->vers == RPCRDMA_V1);
-		break;
-	case RPCRDMA_DO_BAD_HEADER:
-	case RPCRDMA_DO_INVAL_OPTION:
-		PROPERTY(hdr->vers == RPCRDMA_V2);
-		break;
-	default:
-		break;
-	}
-}
-
 /*
  * One to @most, what was granted where that is between; nothing from who cannot be believed,
  * and no more than before by an error
@@ -346,71 +329,80 @@ static void check_grant(const struct rpcrdma_hdr *hdr, u32 most, bool matched)
  * What came by Send With Invalidate is a Reply, or costs the connection; who has no RPC of
  * its own in flight does not look at it
  */
-static void check_invalidated(const struct rpcrdma_hdr *hdr,
-			      enum rpcrdma_disposition disposition)
+static void check_invalidated(const struct rpcrdma_hdr *hdr)
 {
-	enum rpcrdma_answer plain, invalidated;
+	enum rpcrdma_action plain, invalidated;
 
-	plain = rpcrdma_answer(hdr, disposition, RPCRDMA_REQUESTER, false);
-	invalidated = rpcrdma_answer(hdr, disposition, RPCRDMA_REQUESTER, true);
-	if (plain == RPCRDMA_DO_REPLY || plain == RPCRDMA_DO_FAIL)
+	plain = rpcrdma_dispatch(hdr, RPCRDMA_REQUESTER, false);
+	invalidated = rpcrdma_dispatch(hdr, RPCRDMA_REQUESTER, true);
+	if (plain == RPCRDMA_ACT_REPLY || plain == RPCRDMA_ACT_FAIL)
 		PROPERTY(invalidated == plain);
 	else
-		PROPERTY(invalidated == RPCRDMA_DO_CLOSE);
-	PROPERTY(rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER, true) ==
-		 rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER, false));
+		PROPERTY(invalidated == RPCRDMA_ACT_CLOSE);
+	PROPERTY(rpcrdma_dispatch(hdr, RPCRDMA_RESPONDER, true) ==
+		 rpcrdma_dispatch(hdr, RPCRDMA_RESPONDER, false));
+}
+
+/* An RDMA_ERROR answers no RDMA_ERROR, and nothing that is too short */
+static void check_error(const struct rpcrdma_hdr *hdr)
+{
+	enum rpcrdma_errcode errcode = rpcrdma_fault_errcode(hdr->fault);
+
+	PROPERTY(hdr->proc != RPCRDMA_ERROR);
+	PROPERTY(hdr->len >= (hdr->vers == RPCRDMA_V2 ? RPCRDMA_FIXED_LEN :
+							RPCRDMA_HDR_MIN));
+	if (errcode == RPCRDMA_ERR_INVAL_OPTION)
+		PROPERTY(hdr->vers == RPCRDMA_V2);
 }
 
 /* Whatever comes: who never answers does not, and no Call is made up */
-static void check_answers(const struct rpcrdma_hdr *hdr,
-			  enum rpcrdma_disposition disposition)
+static void check_actions(const struct rpcrdma_hdr *hdr)
 {
 	enum rpcrdma_direction direction = rpcrdma_hdr_direction(hdr);
-	enum rpcrdma_answer answer;
+	bool callback = direction == RPCRDMA_DIR_CALL || hdr->pz_bytes;
+	enum rpcrdma_action action;
 
-	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_REQUESTER, false);
-	PROPERTY(answer != RPCRDMA_DO_ERR_VERS && answer != RPCRDMA_DO_CLOSE);
-	check_version(hdr, answer);
-	PROPERTY((answer != RPCRDMA_DO_ERR_CHUNK &&
-		  answer != RPCRDMA_DO_BAD_HEADER) ||
-		 direction == RPCRDMA_DIR_CALL || hdr->pz_bytes);
-	PROPERTY(answer != RPCRDMA_DO_CALL || direction == RPCRDMA_DIR_CALL);
-	PROPERTY(answer != RPCRDMA_DO_REPLY || !hdr->fault);
-	answer = rpcrdma_answer(hdr, disposition, RPCRDMA_RESPONDER, false);
-	PROPERTY(answer != RPCRDMA_DO_CLOSE);
-	check_version(hdr, answer);
-	PROPERTY(answer != RPCRDMA_DO_CALL || (!hdr->fault && hdr->msg_len));
+	action = rpcrdma_dispatch(hdr, RPCRDMA_REQUESTER, false);
+	PROPERTY(action != RPCRDMA_ACT_CLOSE &&
+		 action != RPCRDMA_ACT_FAIL_OR_ERROR);
+	if (action == RPCRDMA_ACT_ERROR)
+		PROPERTY(callback && hdr->fault != RPCRDMA_FAULT_VERSION);
+	if (action == RPCRDMA_ACT_ERROR || action == RPCRDMA_ACT_FAIL_AND_ERROR)
+		check_error(hdr);
+	PROPERTY(action != RPCRDMA_ACT_CALL || direction == RPCRDMA_DIR_CALL);
+	PROPERTY(action != RPCRDMA_ACT_REPLY || !hdr->fault);
+	action = rpcrdma_dispatch(hdr, RPCRDMA_RESPONDER, false);
+	PROPERTY(action != RPCRDMA_ACT_CLOSE);
+	PROPERTY(action != RPCRDMA_ACT_CALL || (!hdr->fault && hdr->msg_len));
+	if (action == RPCRDMA_ACT_ERROR)
+		PROPERTY(callback);
+	if (action == RPCRDMA_ACT_ERROR || action == RPCRDMA_ACT_FAIL_OR_ERROR ||
+	    action == RPCRDMA_ACT_FAIL_AND_ERROR)
+		check_error(hdr);
+	if (action == RPCRDMA_ACT_FAIL_OR_ERROR)
+		PROPERTY(direction == RPCRDMA_DIR_UNKNOWN);
 	if (hdr->proc == RPCRDMA_ERROR || direction == RPCRDMA_DIR_REPLY)
-		PROPERTY(answer == RPCRDMA_DO_REPLY ||
-			 answer == RPCRDMA_DO_FAIL);
+		PROPERTY(action == RPCRDMA_ACT_REPLY ||
+			 action == RPCRDMA_ACT_FAIL);
 }
 
 static void check_frame(const u8 *data, u32 size,
 			const struct rpcrdma_limits *lim)
 {
-	enum rpcrdma_disposition disposition;
 	struct rpcrdma_hdr hdr;
+	bool accepted = !rpcrdma_decode(&hdr, data, size, lim);
 
-	disposition = rpcrdma_decode(&hdr, data, size, lim);
-	check_reference(&hdr, disposition == RPCRDMA_ACCEPT, lim);
-	check_answers(&hdr, disposition);
-	check_invalidated(&hdr, disposition);
+	PROPERTY(accepted == !hdr.fault);
+	check_reference(&hdr, accepted, lim);
+	check_actions(&hdr);
+	check_invalidated(&hdr);
 	check_grant(&hdr, 1, false);
 	check_grant(&hdr, 64, false);
 	check_grant(&hdr, 64, true);
 	check_grant(&hdr, U32_MAX, true);
 	PROPERTY(rpcrdma_fault_name(hdr.fault));
-	rpcrdma_hdr_direction(&hdr);
-	if (disposition == RPCRDMA_ACCEPT) {
+	if (accepted)
 		check_accepted(&hdr, lim);
-		return;
-	}
-	PROPERTY(hdr.fault != RPCRDMA_FAULT_NONE);
-	if (disposition != RPCRDMA_DROP) {
-		PROPERTY(size >= (hdr.vers == RPCRDMA_V2 ? RPCRDMA_FIXED_LEN :
-							   RPCRDMA_HDR_MIN));
-		PROPERTY(hdr.proc != RPCRDMA_ERROR);
-	}
 }
 
 /* XID and message type: what every RPC message has */
@@ -586,7 +578,7 @@ static void check_recipe(const u8 *data, size_t size)
 		memcpy(buf + enc.len, &xid, sizeof(xid));
 		enc.len += r.base;
 	}
-	PROPERTY(rpcrdma_decode(&hdr, buf, enc.len, &both) == RPCRDMA_ACCEPT);
+	PROPERTY(!rpcrdma_decode(&hdr, buf, enc.len, &both));
 	compare_recipe(&hdr, &r);
 	check_accepted(&hdr, &both);
 }

@@ -33,8 +33,8 @@ for pair in ("handle length", "offset handle", "send_size recv_size", "inline_se
 ENUMERATOR = re.compile(
     r"RPCRDMA_(FAULT_\w+|DIR_\w+|EXTENT_\w+|CALL_\w+|DO_\w+|ANSWER_\w+|ACCEPT|DROP|CLOSE|MSG|NOMSG"
     r"|MSGP|DONE|ERROR|ERR_VERS|ERR_CHUNK|RESPONDER|REQUESTER)$")
-ZEROES = ("0", "NULL", "false", ";", "RPCRDMA_FAULT_NONE", "RPCRDMA_ACCEPT", "RPCRDMA_DIR_CALL",
-          "RPCRDMA_EXTENT_INLINE", "RPCRDMA_CALL_INLINE", "RPCRDMA_DO_CALL")
+ZEROES = ("0", "NULL", "false", ";", "RPCRDMA_FAULT_NONE", "RPCRDMA_DIR_CALL",
+          "RPCRDMA_EXTENT_INLINE", "RPCRDMA_CALL_INLINE", "RPCRDMA_ACT_CALL")
 CONSTANT = re.compile(r"(RPCRDMA|AT|CMP|RPC|U32|U64|EXTRA|DRAIN)_[A-Z0-9_]+$")
 
 

@@ -15,18 +15,30 @@ static const char *const titles[COLUMNS] = {
 	"Requester",
 };
 
-/* As in enum rpcrdma_answer */
-static const char *const answers[__RPCRDMA_ANSWERS] = {
-	[RPCRDMA_DO_CALL]	= "Call",
-	[RPCRDMA_DO_REPLY]	= "Reply",
-	[RPCRDMA_DO_FAIL]	= "fail",
-	[RPCRDMA_DO_DROP]	= "drop",
-	[RPCRDMA_DO_ERR_VERS]	= "ERR_VERS",
-	[RPCRDMA_DO_ERR_CHUNK]	= "ERR_CHUNK",
-	[RPCRDMA_DO_BAD_HEADER]	= "BAD_HEADER",
-	[RPCRDMA_DO_INVAL_OPTION] = "INVAL_OPTION",
-	[RPCRDMA_DO_CLOSE]	= "close",
+static const char *const actions[__RPCRDMA_ACTIONS] = {
+	[RPCRDMA_ACT_CALL]	= "Call",
+	[RPCRDMA_ACT_REPLY]	= "Reply",
+	[RPCRDMA_ACT_FAIL]	= "fail",
+	[RPCRDMA_ACT_DROP]	= "drop",
+	[RPCRDMA_ACT_ERROR]	= "",
+	[RPCRDMA_ACT_FAIL_OR_ERROR] = "fail, or ",
+	[RPCRDMA_ACT_FAIL_AND_ERROR] = "",
+	[RPCRDMA_ACT_CLOSE]	= "close",
 };
+
+static const char *error_name(enum rpcrdma_errcode errcode, u32 vers)
+{
+	switch (errcode) {
+	case RPCRDMA_ERR_VERS:
+		return "ERR_VERS";
+	case RPCRDMA_ERR_CHUNK:
+		return vers == RPCRDMA_V2 ? "BAD_HEADER" : "ERR_CHUNK";
+	case RPCRDMA_ERR_INVAL_OPTION:
+		return "INVAL_OPTION";
+	default:
+		return "";
+	}
+}
 
 static const char *const procs[] = {
 	"RDMA_MSG", "RDMA_NOMSG", "RDMA_MSGP", "RDMA_DONE", "RDMA_ERROR",
@@ -48,7 +60,7 @@ static void fill_line(struct line *l, const struct answer_case *c)
 	const char *responder = rpcrdma_fault_name(c->at[0].fault);
 	const char *requester = rpcrdma_fault_name(c->at[1].fault);
 	bool same = c->at[0].fault == c->at[1].fault;
-	u32 proc = c->frame[3];
+	u32 proc = c->frame[3], i;
 
 	snprintf(l->cell[0], sizeof(l->cell[0]), c->len < 8 ? "any" : "%u",
 		 c->frame[1]);
@@ -61,8 +73,10 @@ static void fill_line(struct line *l, const struct answer_case *c)
 	snprintf(l->cell[2], sizeof(l->cell[2]), "%s", c->what);
 	snprintf(l->cell[3], sizeof(l->cell[3]), "%s%s%s", responder,
 		 same ? "" : "; ", same ? "" : requester);
-	strcpy(l->cell[4], answers[c->at[0].answer]);
-	strcpy(l->cell[5], answers[c->at[1].answer]);
+	for (i = 0; i < __RPCRDMA_ROLES; i++)
+		snprintf(l->cell[4 + i], sizeof(l->cell[4]), "%s%s",
+			 actions[c->at[i].action],
+			 error_name(c->at[i].errcode, c->frame[1]));
 }
 
 static void print_rule(const int *width)
