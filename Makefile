@@ -39,35 +39,35 @@ lint: setup
 # The debug kernel takes ten minutes, once: not out of a group's budget
 kunit:
 	@scripts/setup --all
-	@scripts/check kunit
+	@tests/check kunit
 
 fuzz: setup
-	@scripts/check fuzz
+	@tests/check fuzz
 
 coverage: setup
-	@scripts/coverage/run
+	@tests/coverage/run
 
 mutants: setup
-	@scripts/mutants/run
+	@tests/mutants/run
 
 check:
 	@scripts/setup --all
-	@scripts/check
+	@tests/check
 
 soak: setup
-	@$(if $(MINUTES),MINUTES=$(MINUTES)) $(if $(SEED),SEED=$(SEED)) scripts/soak $(or $(LOOPS),10000) $(WHAT)
+	@$(if $(MINUTES),MINUTES=$(MINUTES)) $(if $(SEED),SEED=$(SEED)) tests/soak $(or $(LOOPS),10000) $(WHAT)
 
 bench: setup
-	@scripts/bench/run $(if $(RATES),-t) $(KERNEL)
+	@tests/bench/run $(if $(RATES),-t) $(KERNEL)
 
 bench-profile: setup
-	@scripts/bench/run -f -c insns $(KERNEL)
+	@tests/bench/run -f -c insns $(KERNEL)
 
 demo: setup
 	@scripts/demo
 
 vm-shell: setup
-	@scripts/vm/shell
+	@tests/vm/shell
 
 clean:
 	rm -rf build
@@ -80,13 +80,13 @@ help:
 #h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
 #h   make check         everything that is tested; ends with "N passed, N failed".
 #h                      Two groups run at a time; one that overruns its budget by a
-#h                      quarter is stopped (scripts/check --list)
+#h                      quarter is stopped (tests/check --list)
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
 #h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|faults|
 #h                      siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|
 #h                      in-tree (all),
 #h                      MINUTES= SEED= STORM= KERNELS= BESIDE= PROCESSORS=
-#h                      (scripts/soak)
+#h                      (tests/soak)
 #h   make bench         what an RPC costs, with this module and with the stock one;
 #h                      KERNEL=6.1|6.12 (both); RATES=y: throughput too
 #h   make bench-profile the same by function, for a 4 KiB READ, WRITE and a GETATTR

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # What the host-side scripts share: where things are, and how to talk.
-# Sourced; sets SCRIPTS, CACHE, PURE.
+# Sourced; sets ROOT, SCRIPTS, TESTS, CACHE, PURE, PURE_HEADERS.
 
 SCRIPTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ROOT=${SCRIPTS%/*}
+TESTS=$ROOT/tests
 CACHE=${RPCRDMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpcrdma-kmod}
 
-# The layer without a kernel, in common/: built in user space, too. Kbuild,
-# scripts/check-layers and scripts/mutants/run have lists of their own.
-PURE=(wire wire_short wire_view wire_enc answer cm_private plan layout plan_queues negotiate)
+# The layer without a kernel: built in user space, too. Kbuild has a list of its own.
+PURE=(common/{wire,wire_short,wire_view,wire_enc,answer,cm_private,plan,layout,plan_queues,negotiate}.c)
+PURE_HEADERS=(include/rpcrdma/{wire_os,wire,wire_get,answer,cm_private,plan,layout,plan_queues,negotiate}.h)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
@@ -42,8 +44,8 @@ debug_series() {
 
 # What is merged into tinyconfig, in order
 debug_configs() {
-	echo "$SCRIPTS/kernel/debug.config"
-	case $1 in kcsan*) echo "$SCRIPTS/kernel/kcsan.config" ;; esac
+	echo "$TESTS/configs/debug.config"
+	case $1 in kcsan*) echo "$TESTS/configs/kcsan.config" ;; esac
 }
 
 # Of all that were built for the same purpose

@@ -1,0 +1,320 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The guest's file system, as uncompressed cpio archives which the kernel
+# unpacks one after the other: tools (cached), fio and Kerberos (cached, only on
+# demand: their libraries are large), and what belongs to one run (modules, test
+# scripts). Uncompressed because the guest is an emulator.
+#
+# Sourced after lib.sh. Entry points: image_tools, image_fio, image_krb5, image_run.
+
+# Real programs: where busybox has an applet of the same name, it is not enough. Some no
+# script uses, nor what it starts: ss, nsenter, unshare, setpriv, stdbuf, showmount,
+# nfsstat, nfs4_setfacl, strace, ucmatose and those of ibv_* are for work by hand
+# (tests/vm/shell).
+GUEST_PROGRAMS=(
+	bash kmod ip rdma tc ss nft mount umount mountpoint dmesg flock setpriv unshare nsenter
+	dd timeout chrt stat tail md5sum sha256sum stdbuf cmp mawk grep sed ps
+	rpc.nfsd rpc.mountd rpc.statd exportfs rpcbind rpcinfo showmount nfsstat mount.nfs sm-notify
+	nfsdcltrack getfacl setfacl nfs4_getfacl nfs4_setfacl
+	dmsetup mke2fs
+	ibv_devices ibv_devinfo ibv_rc_pingpong rping ucmatose strace
+)
+
+# Both halves of sec=krb5, and a key distribution centre
+KRB5_PROGRAMS=(krb5kdc kdb5_util kadmin.local rpc.gssd rpc.svcgssd)
+
+# Loaded by name or by need in the guest; depmod's dependencies come along. For work by
+# hand alone: dummy, ib_umad, null_blk, sch_ingress, nf_conntrack and the nft_* but
+# nft_counter.
+GUEST_MODULES=(
+	virtio_pci virtio_console virtio_net virtio_rng veth dummy
+	ib_core ib_uverbs ib_umad ib_cm iw_cm rdma_cm rdma_ucm rdma_rxe
+	sunrpc auth_rpcgss rpcsec_gss_krb5 cts cbc lockd grace nfs_acl nfs nfsv3 nfsv4 nfsd rpcrdma
+	nfs_layout_flexfiles configfs ipv6
+	crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c
+	nf_tables nft_ct nft_counter nft_limit nft_log nft_reject_inet nf_conntrack sch_netem sch_ingress
+	null_blk loop dm_mod ext4
+)
+
+guest_which() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
+
+# Hash of what an archive is made of: this file, and size and time of each input.
+image_key() {
+	{
+		cat "$TESTS/vm/image.sh" "$TESTS/vm/init" "$TESTS"/vm/tools/*.c "$TESTS"/peer/src/*.[ch] \
+			"${PURE[@]/#/$ROOT/}" "${PURE_HEADERS[@]/#/$ROOT/}"
+		stat -Lc '%n %s %Y' "$@"
+	} | sha256sum | cut -c1-16
+}
+
+# A program and the libraries it needs, at their own paths.
+image_add_program() {
+	local root=$1 file=$2
+	[ -e "$root$file" ] && return 0
+	install -D "$file" "$root$file"
+	image_add_libraries "$root" "$file"
+}
+
+image_add_libraries() {
+	local root=$1 file=$2 lib
+	while read -r lib; do
+		[ -e "$root$lib" ] || install -D "$lib" "$root$lib"
+	done < <(ldd "$file" 2>/dev/null | grep -oE '/[^ ]+' | sort -u)
+}
+
+image_pack() {
+	local root=$1 out=$2
+	(cd "$root" && find . -print0 | sort -z |
+		cpio --null --quiet -o -H newc -R 0:0) >"$out.new"
+	mv "$out.new" "$out"
+}
+
+image_skeleton() {
+	local root=$1
+	mkdir -p "$root"/{dev,proc,sys,run,tmp,mnt,etc,root,srv,usr/{bin,sbin,lib,lib64},var/lib/nfs/{sm,sm.bak,rpc_pipefs,v4recovery,nfsdcltrack}}
+	ln -s usr/bin "$root/bin"
+	ln -s usr/sbin "$root/sbin"
+	ln -s usr/lib "$root/lib"
+	ln -s usr/lib64 "$root/lib64"
+	ln -s ../run "$root/var/run"
+	ln -s ../proc/self/mounts "$root/etc/mtab"
+	chmod 755 "$root"
+	chmod 1777 "$root/tmp"
+	: >"$root/var/lib/nfs/etab"
+	: >"$root/var/lib/nfs/rmtab"
+	: >"$root/etc/exports"
+	cp /etc/netconfig /etc/protocols /etc/rpc "$root/etc/"
+	[ ! -e /etc/services ] || cp /etc/services "$root/etc/"
+	# Of the drivers that the others name the guest has no libraries
+	mkdir "$root/etc/libibverbs.d"
+	cp /etc/libibverbs.d/{rxe,siw}.driver "$root/etc/libibverbs.d/"
+	printf '%s\n' 'passwd: files' 'group: files' 'hosts: files' 'services: files' \
+		'protocols: files' 'rpc: files' 'netgroup: files' >"$root/etc/nsswitch.conf"
+	printf '%s\n' 'root:x:0:0::/root:/bin/bash' '_rpc:x:101:65534::/run/rpcbind:/bin/false' \
+		'statd:x:102:65534::/var/lib/nfs:/bin/false' 'alice:x:1000:1000::/tmp:/bin/bash' \
+		'bob:x:1001:1001::/tmp:/bin/bash' 'nobody:x:65534:65534::/:/bin/false' >"$root/etc/passwd"
+	printf '%s\n' 'root:x:0:' 'alice:x:1000:' 'bob:x:1001:' 'nogroup:x:65534:' >"$root/etc/group"
+	printf '%s\n' '127.0.0.1 localhost' '10.0.0.1 server' '10.0.0.2 client' \
+		'fd00::1 server6' 'fd00::2 client6' >"$root/etc/hosts"
+}
+
+# busybox for everything small; its applets lose against real programs.
+image_busybox() {
+	local root=$1 applet
+	install -D /usr/bin/busybox "$root/usr/bin/busybox"
+	for applet in $(/usr/bin/busybox --list); do
+		case $applet in
+		busybox | ip | modprobe | insmod | rmmod | lsmod | depmod | modinfo | mount | umount | sh | ash) continue ;;
+		esac
+		ln -s busybox "$root/usr/bin/$applet"
+	done
+}
+
+image_links() {
+	local root=$1 name
+	ln -sf bash "$root/usr/bin/sh"
+	ln -sf mawk "$root/usr/bin/awk"
+	for name in modprobe insmod rmmod lsmod depmod modinfo; do
+		ln -sf ../bin/kmod "$root/usr/sbin/$name"
+	done
+	for name in mount.nfs4 umount.nfs umount.nfs4; do
+		ln -sf mount.nfs "$root/usr/sbin/$name"
+	done
+}
+
+# Helpers of our own, static so that they run anywhere.
+image_helpers() {
+	local root=$1 src
+	for src in "$TESTS"/vm/tools/*.c; do
+		gcc -O2 -Wall -Wextra -static -o "$root/usr/bin/$(basename "$src" .c)" "$src" ||
+			die "cannot build $src"
+	done
+}
+
+# Peers on user-space verbs: each NAME is made of tests/peer/src/NAME*.c, verbs*.c
+# and the pure files.
+image_peers() {
+	local root=$1 name out sources
+	for name in peer proxy relay; do
+		out=$root/usr/bin/$name
+		sources=("$TESTS/peer/src/$name"*.c)
+		[ -e "${sources[0]}" ] || continue
+		gcc -O2 -Wall -Wextra -I "$ROOT/include" -o "$out" "${sources[@]}" "$TESTS"/peer/src/verbs*.c \
+			"${PURE[@]/#/$ROOT/}" -lrdmacm -libverbs ||
+			die "cannot build $name"
+		image_add_libraries "$root" "$out"
+	done
+}
+
+image_tools_build() {
+	local out=$1 root program file
+	root=$(mktemp -d "$CACHE/image/.root.XXXXXX")
+	image_skeleton "$root"
+	image_busybox "$root"
+	for program in "${GUEST_PROGRAMS[@]}"; do
+		file=$(guest_which "$program") || die "no $program on this machine: run scripts/setup"
+		case $file in /bin/* | /sbin/*) file=/usr$file ;; esac
+		rm -f "$root/usr/bin/$program"
+		image_add_program "$root" "$file"
+	done
+	for file in rxe siw; do
+		image_add_program "$root" "$(echo /usr/lib/x86_64-linux-gnu/libibverbs/lib$file-rdmav*.so)"
+	done
+	image_links "$root"
+	image_helpers "$root"
+	image_peers "$root"
+	install -m 755 "$TESTS/vm/init" "$root/init"
+	image_merge_usr "$root"
+	image_pack "$root" "$out"
+	rm -rf "$root"
+}
+
+# ldd names libraries by /lib; install -D followed our links, so nothing to do
+# but to make sure.
+image_merge_usr() {
+	local dir
+	for dir in bin sbin lib lib64; do
+		[ -L "$1/$dir" ] || die "image: /$dir is not a link"
+	done
+}
+
+image_cached() {
+	local what=$1 out=$2
+	mkdir -p "$CACHE/image"
+	if [ ! -e "$out" ]; then
+		(
+			flock 9
+			[ -e "$out" ] && exit 0
+			say "building the guest image ($what)" >&2
+			find "$CACHE/image" -name "$what-*.cpio" -mtime +7 -delete
+			"image_${what}_build" "$out"
+		) 9>"$CACHE/image/.lock" || return
+	fi
+	printf '%s\n' "$out"
+}
+
+image_tools() {
+	local program files=() file
+	for program in "${GUEST_PROGRAMS[@]}" busybox; do
+		file=$(guest_which "$program") || die "no $program on this machine: run scripts/setup"
+		files+=("$file")
+	done
+	image_cached tools "$CACHE/image/tools-$(image_key "${files[@]}").cpio"
+}
+
+# image_extra OUT FILE…: programs and plugins on top of the tools
+image_extra() {
+	local out=$1 root file
+	shift
+	root=$(mktemp -d "$CACHE/image/.root.XXXXXX")
+	mkdir -p "$root"/usr/{sbin,lib,lib64}
+	for file in sbin lib lib64; do ln -s usr/$file "$root/$file"; done
+	for file; do image_add_program "$root" "$file"; done
+	image_pack "$root" "$out"
+	rm -rf "$root"
+}
+
+image_fio_build() { image_extra "$1" /usr/bin/fio; }
+image_fio() { image_cached fio "$CACHE/image/fio-$(image_key /usr/bin/fio).cpio"; }
+
+krb5_files() {
+	local program lib=/usr/lib/x86_64-linux-gnu
+	for program in "${KRB5_PROGRAMS[@]}"; do
+		guest_which "$program" || die "no $program on this machine: run scripts/setup"
+	done
+	# The KDC's database and event loop, svcgssd's names: loaded when they run
+	printf '%s\n' $lib/krb5/plugins/kdb/db2.so $lib/libnfsidmap/nsswitch.so $lib/libverto-*.so.1
+}
+
+image_krb5_build() {
+	local files
+	mapfile -t files < <(krb5_files)
+	image_extra "$1" "${files[@]}"
+}
+image_krb5() {
+	local files
+	mapfile -t files < <(krb5_files)
+	image_cached krb5 "$CACHE/image/krb5-$(image_key "${files[@]}").cpio"
+}
+
+# ---- modules -----------------------------------------------------------------
+
+# The part of a Debian kernel's modules that guests use, unpacked (.ko.xz) once.
+image_modules() {
+	local rel=$1 dir=$2 out key name file
+	key=$(printf '%s\n' "${GUEST_MODULES[@]}" | cat - "$dir/.version" | sha256sum | cut -c1-16)
+	out=$CACHE/image/modules-$rel-$key
+	if [ ! -e "$out/.done" ]; then
+		say "picking modules of $rel" >&2
+		rm -rf "$CACHE/image/modules-$rel-"* "$CACHE/image/.pick.$rel"
+		mkdir -p "$CACHE/image/.pick.$rel/lib/modules" "$out"
+		ln -sfn "$dir/modules" "$CACHE/image/.pick.$rel/lib/modules/$rel"
+		depmod -b "$CACHE/image/.pick.$rel" "$rel"
+		for name in "${GUEST_MODULES[@]}"; do
+			modprobe -d "$CACHE/image/.pick.$rel" -S "$rel" --show-depends "$name" 2>/dev/null || :
+		done | awk '$1 == "insmod" { print $2 }' | sort -u |
+			while read -r file; do
+				name=${file##*/modules/"$rel"/}
+				install -m 644 -D "$file" "$out/$name"
+				case $name in *.xz) xz -d "$out/$name" ;; esac
+			done
+		cp "$dir"/modules/modules.{builtin,builtin.modinfo,order} "$out/"
+		rm -rf "$CACHE/image/.pick.$rel"
+		touch "$out/.done"
+	fi
+	printf '%s\n' "$out"
+}
+
+# MODULE of a guest: none, stock, ours, a .ko, or a directory of .ko files
+# (which may hold one directory per kernel release). Prints the .ko files.
+image_find_module() {
+	local module=$1 rel=$2 dir
+	case $module in
+	none | stock) return ;;
+	ours) dir=${RPCRDMA_BUILD:-$ROOT/build}/$rel ;;
+	*.ko) printf '%s\n' "$module"; return ;;
+	*) dir=$module; [ ! -d "$dir/$rel" ] || dir=$dir/$rel ;;
+	esac
+	[ -e "$dir/rpcrdma.ko" ] || die "no rpcrdma.ko for $rel in $dir"
+	printf '%s\n' "$dir"/*.ko
+}
+
+# The archive of one run: modules, init's parameters, scripts and files.
+#   image_run OUT KERNEL MODULE ENVFILE [SOURCE=TARGET]…
+image_run() {
+	local out=$1 kernel=$2 module=$3 env=$4 rel dir root ko add
+	shift 4
+	rel=$(kernel_release "$kernel")
+	dir=$(kernel_dir "$kernel")
+	root=$(mktemp -d "${out%/*}/.root.XXXXXX")
+	chmod 755 "$root"	# its "." becomes the guest's /
+	mkdir -p "$root/usr/lib/modules/$rel" "$root/test"
+	case $kernel in
+	debug* | kcsan*) cp "$dir"/modules.{builtin,builtin.modinfo,order} "$root/usr/lib/modules/$rel/" 2>/dev/null || : ;;
+	*) cp -r "$(image_modules "$rel" "$dir")/." "$root/usr/lib/modules/$rel/" ;;
+	esac
+	[ "$module" = stock ] || find "$root/usr/lib/modules/$rel" -name 'rpcrdma.ko*' -delete
+	for ko in $(image_find_module "$module" "$rel"); do
+		image_check_vermagic "$ko" "$rel"
+		install -m 644 -D "$ko" "$root/usr/lib/modules/$rel/updates/${ko##*/}"
+	done
+	ln -s usr/lib "$root/lib"
+	depmod -b "$root" "$rel"
+	rm "$root/lib"
+	cp "$env" "$root/test/env"
+	cp "$TESTS/vm/guest.sh" "$root/test/guest.sh"
+	for add; do
+		mkdir -p "$root$(dirname "${add#*=}")"
+		cp -rL "${add%%=*}" "$root${add#*=}"
+	done
+	image_pack "$root" "$out"
+	rm -rf "$root"
+}
+
+# Say it here, where it can be read, rather than as a failed modprobe in there.
+image_check_vermagic() {
+	local magic
+	magic=$(modinfo -F vermagic "$1" | cut -d' ' -f1)
+	[ "$magic" = "$2" ] || die "$1 was built for ${magic:-nothing known}, the guest runs $2"
+}

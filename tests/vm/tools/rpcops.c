@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * One kind of file operation, so many times, so that each is the same RPCs:
+ *
+ *   rpcops OPERATION DIRECTORY COUNT [DEPTH]
+ *     getattr    statx, attributes forced from the server
+ *     lookup     a name that is not there (mount with lookupcache=none)
+ *     readN      O_DIRECT, N octets (4k, 64k, 1m) of the file "bench"
+ *     writeN     the same, written
+ *     create     create a file and remove it
+ *     readdir    all names of the directory "namesN" of the process N, from the server
+ *     null       the NULL procedure (tests/bench/null)
+ *   DEPTH processes at a time (1) do COUNT together; where COUNT is "Ns" they do as
+ *   many as they can in N seconds, and "OPERATIONS SECONDS" is printed.
+ *   With LATENCY in the environment the last line is "MEDIAN P99 MOST", the time that
+ *   one operation took, in microseconds, and "MEDIAN P99 MOST", how many operations ended
+ *   while it was done, its own included (the first two of three to within an eighth).
+ *
+ *   rpcops mark TAG            0 to 3, and
+ *   rpcops loaded WHICH HEX    where .text of the module is:
+ *                              for the instruction counter (tests/bench/insns.c)
+ *
+ * Exit 1 and one line on an error.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILE_SIZE	(16UL << 20)
+
+static const char *dir;
+static size_t size;
+static void *buf;
+static int fd = -1;
+/* Which process this is, of 0 to DEPTH - 1 */
+static long me;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "rpcops: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static char *path(const char *name, long i)
+{
+	static char text[4096];
+
+	snprintf(text, sizeof(text), i < 0 ? "%s/%s" : "%s/%s%ld", dir, name, i);
+	return text;
+}
+
+static void open_bench(int flags)
+{
+	fd = open(path("bench", -1), flags);
+	if (fd < 0)
+		die("bench");
+}
+
+static void op_getattr(long i)
+{
+	struct statx stx;
+
+	(void)i;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS,
+		  &stx))
+		die("statx");
+}
+
+static void op_lookup(long i)
+{
+	struct stat st;
+
+	if (!stat(path("absent", i), &st) || errno != ENOENT)
+		die("lookup");
+}
+
+static off_t place(long i)
+{
+	return i * size % FILE_SIZE;
+}
+
+static void op_read(long i)
+{
+	if (pread(fd, buf, size, place(i)) != (ssize_t)size)
+		die("read");
+}
+
+static void op_write(long i)
+{
+	if (pwrite(fd, buf, size, place(i)) != (ssize_t)size)
+		die("write");
+}
+
+static void op_create(long i)
+{
+	int new = open(path("new", i), O_CREAT | O_EXCL | O_WRONLY, 0644);
+
+	if (new < 0 || close(new) || unlink(path("new", i)))
+		die("create");
+}
+
+static void op_readdir(long i)
+{
+	long names = 0;
+	/* Those who share one read what others have fetched */
+	DIR *d = opendir(path("names", me));
+
+	(void)i;
+	if (!d)
+		die("names");
+	/* What the client keeps of it */
+	posix_fadvise(dirfd(d), 0, 0, POSIX_FADV_DONTNEED);
+	while (readdir(d))
+		names++;
+	closedir(d);
+	/* With fewer the Reply would be inline */
+	if (names < 200) {
+		errno = ENOENT;
+		die("readdir");
+	}
+}
+
+static void op_null(long i)
+{
+	(void)i;
+	if (pwrite(fd, dir, strlen(dir), 0) != (ssize_t)strlen(dir))
+		die("null");
+}
+
+static void prepare(int flags)
+{
+	open_bench(flags);
+	if (posix_memalign(&buf, 4096, size ? size : 4096))
+		die("memory");
+	memset(buf, 'b', size ? size : 4096);
+}
+
+static size_t octets(const char *text)
+{
+	char *end;
+	size_t n = strtoul(text, &end, 10);
+
+	return *end == 'k' ? n << 10 : *end == 'm' ? n << 20 : n;
+}
+
+static void (*operation(const char *name))(long)
+{
+	if (!strcmp(name, "lookup"))
+		return op_lookup;
+	if (!strcmp(name, "create"))
+		return op_create;
+	if (!strcmp(name, "readdir"))
+		return op_readdir;
+	if (!strncmp(name, "read", 4)) {
+		size = octets(name + 4);
+		prepare(O_RDONLY | O_DIRECT);
+		return op_read;
+	}
+	if (!strncmp(name, "write", 5)) {
+		size = octets(name + 5);
+		prepare(O_WRONLY | O_DIRECT);
+		return op_write;
+	}
+	if (!strcmp(name, "null")) {
+		fd = open("/sys/kernel/debug/rpcnull", O_WRONLY);
+		if (fd < 0)
+			die("rpcnull");
+		return op_null;
+	}
+	if (strcmp(name, "getattr"))
+		exit(2);
+	prepare(O_RDONLY);
+	return op_getattr;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* How many operations took so much: eight classes for each power of two */
+struct amounts {
+	long class[48 * 8];
+	double most;
+};
+
+static double class_amount(int class)
+{
+	return (8 + class % 8) / 8.0 * (1UL << class / 8);
+}
+
+static void note(struct amounts *a, double amount)
+{
+	int class = 0;
+
+	while (class < 48 * 8 - 1 && class_amount(class + 1) <= amount)
+		class++;
+	a->class[class]++;
+	if (amount > a->most)
+		a->most = amount;
+}
+
+/* What @part of all operations did not exceed */
+static double within(const struct amounts *a, long total, double part)
+{
+	long seen = 0;
+	int class;
+
+	for (class = 0; class < 48 * 8; class++) {
+		seen += a->class[class];
+		if (seen >= total * part)
+			break;
+	}
+	return class_amount(class);
+}
+
+static void print_amounts(const struct amounts *each, long depth, long total,
+			  const char *after)
+{
+	struct amounts all = { .most = 0 };
+	int class;
+	long p;
+
+	for (p = 0; p < depth; p++) {
+		for (class = 0; class < 48 * 8; class++)
+			all.class[class] += each[p].class[class];
+		if (each[p].most > all.most)
+			all.most = each[p].most;
+	}
+	printf("%.0f %.0f %.0f%s", within(&all, total, 0.5),
+	       within(&all, total, 0.99), all.most, after);
+}
+
+/* Memory that all processes share */
+static void *shared(size_t octets)
+{
+	void *memory = mmap(NULL, octets, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		die("mmap");
+	return memory;
+}
+
+/* Of each process, if it is asked for */
+static struct amounts *times, *turns;
+/* Operations of all processes that have ended */
+static long *ended;
+
+static void timed(void (*op)(long), long i, long p)
+{
+	long before = __atomic_load_n(ended, __ATOMIC_SEQ_CST);
+	double start = now();
+
+	op(i);
+	note(&times[p], (now() - start) * 1e6);
+	note(&turns[p], __atomic_add_fetch(ended, 1, __ATOMIC_SEQ_CST) - before);
+}
+
+/* Those of process @p, until @end if there is one; @done counts them */
+static void one_process(void (*op)(long), long p, long depth, long count,
+			double end, long *done)
+{
+	long i;
+
+	me = p;
+	for (i = p; end ? now() < end : i < count; i += depth) {
+		if (times)
+			timed(op, i, p);
+		else
+			op(i);
+		++*done;
+	}
+}
+
+/* Those who measure how long they wait begin together, when all of them are there */
+static void wait_at(const int gate[2])
+{
+	char c;
+
+	close(gate[1]);
+	if (read(gate[0], &c, 1) != 0)
+		die("gate");
+}
+
+static void run(void (*op)(long), long count, long depth, double seconds)
+{
+	long p, total = 0, *done = shared(depth * sizeof(*done));
+	double start = now(), end = seconds ? start + seconds : 0;
+	int status, gate[2] = { -1, -1 };
+
+	if (getenv("LATENCY")) {
+		times = shared(depth * sizeof(*times));
+		turns = shared(depth * sizeof(*turns));
+		ended = shared(sizeof(*ended));
+		if (pipe(gate))
+			die("pipe");
+	}
+	for (p = 0; p < depth; p++) {
+		pid_t pid = depth > 1 ? fork() : 0;
+
+		if (pid < 0)
+			die("fork");
+		if (pid)
+			continue;
+		if (times && depth > 1)
+			wait_at(gate);
+		one_process(op, p, depth, count, end, &done[p]);
+		if (depth > 1)
+			_exit(0);
+	}
+	if (times)
+		close(gate[1]);
+	for (p = 1; depth > 1 && p <= depth; p++)
+		if (wait(&status) < 0 || status)
+			exit(1);
+	for (p = 0; p < depth; p++)
+		total += done[p];
+	if (seconds)
+		printf("%ld %.3f\n", total, now() - start);
+	if (times) {
+		print_amounts(times, depth, total, " ");
+		print_amounts(turns, depth, total, "\n");
+	}
+}
+
+#define SAY(tag) \
+	case tag: __asm__ volatile("nopl 0x42450000+" #tag "(%%rax,%%rax,1)" ::: "memory"); break
+#define SAY16(tags) \
+	SAY(tags##0); SAY(tags##1); SAY(tags##2); SAY(tags##3); \
+	SAY(tags##4); SAY(tags##5); SAY(tags##6); SAY(tags##7); \
+	SAY(tags##8); SAY(tags##9); SAY(tags##a); SAY(tags##b); \
+	SAY(tags##c); SAY(tags##d); SAY(tags##e); SAY(tags##f)
+
+static int say(unsigned long tag)
+{
+	switch (tag) {
+	SAY(0x000);
+	SAY(0x001);
+	SAY(0x002);
+	SAY(0x003);
+	SAY16(0x10);
+	SAY(0x200);
+	SAY(0x201);
+	default:
+		return 2;
+	}
+	return 0;
+}
+
+static int loaded(unsigned long which, unsigned long text)
+{
+	int shift;
+
+	for (shift = 60; shift >= 0; shift -= 4)
+		say(0x100 | (text >> shift & 0xf));
+	return say(0x200 + which);
+}
+
+int main(int argc, char **argv)
+{
+	long count, depth;
+	char *end;
+
+	if (argc == 3 && !strcmp(argv[1], "mark"))
+		return say(atol(argv[2]));
+	if (argc == 4 && !strcmp(argv[1], "loaded"))
+		return loaded(atol(argv[2]), strtoul(argv[3], NULL, 16));
+	if (argc < 4)
+		return 2;
+	dir = argv[2];
+	count = strtol(argv[3], &end, 10);
+	depth = argc > 4 ? atol(argv[4]) : 1;
+	if (count < 1 || depth < 1)
+		return 2;
+	run(operation(argv[1]), count, depth, *end == 's' ? count : 0);
+	return 0;
+}
