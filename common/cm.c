@@ -6,7 +6,6 @@
 
 #include <rdma/ib_cm.h>
 
-#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/status.h"
 #include "rpcrdma/trace.h"
@@ -174,16 +173,13 @@ static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
 	struct rdma_cm_id *id;
 	int rc;
 
-	id = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
-			   rdma_create_id(ep->net, rpcrdma_ep_cm_event, ep,
-					  RDMA_PS_TCP, IB_QPT_RC));
+	id = rdma_create_id(ep->net, rpcrdma_ep_cm_event, ep, RDMA_PS_TCP,
+			    IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	ep->id = id;
-	rc = RPCRDMA_ALLOC(-ENOMEM,
-			   rdma_resolve_addr(id, (struct sockaddr *)src,
-					     (struct sockaddr *)dst,
-					     RPCRDMA_RESOLVE_TIMEOUT));
+	rc = rdma_resolve_addr(id, (struct sockaddr *)src,
+			       (struct sockaddr *)dst, RPCRDMA_RESOLVE_TIMEOUT);
 	if (rc)
 		return rc;
 	rc = rpcrdma_ep_wait_step(ep, timeout, "the address is not resolved in time");
@@ -194,8 +190,7 @@ static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
 		return rc;
 	rpcrdma_format_addr(ep->local_name, sizeof(ep->local_name),
 			    (struct sockaddr *)&id->route.addr.src_addr);
-	rc = RPCRDMA_ALLOC(-ENOMEM,
-			   rdma_resolve_route(id, RPCRDMA_RESOLVE_TIMEOUT));
+	rc = rdma_resolve_route(id, RPCRDMA_RESOLVE_TIMEOUT);
 	if (rc)
 		return rc;
 	return rpcrdma_ep_wait_step(ep, timeout, "the route is not resolved in time");
@@ -216,7 +211,7 @@ static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
 	rpcrdma_ep_set_private(ep, &param, private);
 	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_CONNECTING))
 		return ep->error ? : -ENOTCONN;
-	rc = RPCRDMA_ALLOC(-ENOMEM, rdma_connect(ep->id, &param));
+	rc = rdma_connect(ep->id, &param);
 	if (rc)
 		return rc;
 	return rpcrdma_ep_wait_step(ep, ep->connect_timeout,
@@ -356,7 +351,7 @@ int rpcrdma_ep_accept(struct rpcrdma_ep *ep)
 	rpcrdma_ep_set_private(ep, &param, private);
 	rpcrdma_sendq_open(ep);
 	rdma_lock_handler(ep->id);
-	rc = RPCRDMA_ALLOC(-ENOMEM, rdma_accept(ep->id, &param));
+	rc = rdma_accept(ep->id, &param);
 	rdma_unlock_handler(ep->id);
 out:
 	if (rc)

@@ -8,7 +8,6 @@
 
 #include <linux/slab.h>
 
-#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 
 /**
@@ -44,7 +43,7 @@ static int rpcrdma_device_add(struct ib_device *device)
 {
 	struct rpcrdma_device *rdev;
 
-	rdev = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*rdev), GFP_KERNEL));
+	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL);
 	if (!rdev) {
 		pr_warn("device %s is not used: out of memory\n", device->name);
 		return -ENOMEM;
@@ -217,7 +216,7 @@ int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
 
 	if (!rpcrdma_ep_exposes_memory(ep) && rpcrdma_pd_share(ep, NULL))
 		return 0;
-	pd = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM), ib_alloc_pd(ep->device, 0));
+	pd = ib_alloc_pd(ep->device, 0);
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
 	if (rpcrdma_ep_exposes_memory(ep))
@@ -261,7 +260,7 @@ void rpcrdma_device_pd_put(struct rpcrdma_ep *ep)
  */
 int rpcrdma_device_init(void)
 {
-	return RPCRDMA_ALLOC(-ENOMEM, ib_register_client(&rpcrdma_ib_client));
+	return ib_register_client(&rpcrdma_ib_client);
 }
 
 /**

@@ -11,7 +11,6 @@
 #include <linux/kmemleak.h>
 #include <linux/slab.h>
 
-#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 
 /**
@@ -32,9 +31,9 @@ int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
 			 enum dma_data_direction dir, gfp_t gfp)
 {
 	if (size > PAGE_SIZE)
-		buf->data = RPCRDMA_ALLOC(NULL, alloc_pages_exact(size, gfp));
+		buf->data = alloc_pages_exact(size, gfp);
 	else
-		buf->data = RPCRDMA_ALLOC(NULL, kmalloc(size, gfp));
+		buf->data = kmalloc(size, gfp);
 	if (!buf->data)
 		return -ENOMEM;
 	/* kmemleak does not know of pages by itself */
@@ -79,7 +78,7 @@ int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf)
 {
 	if (buf->ep == ep)
 		return 0;
-	if (WARN_ON_ONCE(buf->ep) || RPCRDMA_ALLOC_FAILS())
+	if (WARN_ON_ONCE(buf->ep))
 		return -EIO;
 	buf->addr = ib_dma_map_single(ep->device, buf->data, buf->size,
 				      buf->dir);
@@ -156,11 +155,8 @@ int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
 		     struct page *page, u32 offset, u32 len,
 		     enum dma_data_direction dir)
 {
-	u64 addr;
+	u64 addr = ib_dma_map_page(ep->device, page, offset, len, dir);
 
-	if (RPCRDMA_ALLOC_FAILS())
-		return -EIO;
-	addr = ib_dma_map_page(ep->device, page, offset, len, dir);
 	if (ib_dma_mapping_error(ep->device, addr))
 		return -EIO;
 	sge->addr = addr;
@@ -225,11 +221,8 @@ struct scatterlist *rpcrdma_sg_set_pages(struct scatterlist *sg,
 int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 		   unsigned int nents, enum dma_data_direction dir)
 {
-	int mapped;
+	int mapped = ib_dma_map_sg(ep->device, sgl, nents, dir);
 
-	if (RPCRDMA_ALLOC_FAILS())
-		return 0;
-	mapped = ib_dma_map_sg(ep->device, sgl, nents, dir);
 	if (mapped > 0)
 		atomic_inc(&ep->maps);
 	return max(mapped, 0);

@@ -3,10 +3,10 @@
  * The resources of a connection: how they are set up, and the one teardown.
  */
 
+#include <linux/delay.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/status.h"
 #include "rpcrdma/trace.h"
@@ -225,13 +225,12 @@ static void rpcrdma_ep_cut_off(struct rpcrdma_ep *ep)
 static bool rpcrdma_ep_await_flush(struct rpcrdma_ep *ep)
 {
 	unsigned long end = jiffies + RPCRDMA_FLUSH_TIMEOUT;
-	bool silent = RPCRDMA_ALLOC_FAILS();
 
-	/* What succeeded in the end wakes nobody, hence the short turns */
-	while (!wait_var_event_timeout(ep, !silent && rpcrdma_ep_all_back(ep),
-				       HZ / 50))
-		if (time_after(jiffies, end))
+	do {
+		if (time_is_before_jiffies(end))
 			return false;
+		usleep_range(500, 1000);
+	} while (!rpcrdma_ep_all_back(ep));
 	return true;
 }
 
@@ -239,7 +238,7 @@ static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	if (RPCRDMA_ALLOC(-EIO, ib_modify_qp(ep->qp, &attr, IB_QP_STATE)) ||
+	if (ib_modify_qp(ep->qp, &attr, IB_QP_STATE) ||
 	    !rpcrdma_ep_await_flush(ep))
 		return false;
 	ib_drain_rq(ep->qp);
@@ -335,7 +334,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 {
 	struct rpcrdma_ep *ep;
 
-	ep = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*ep), GFP_KERNEL));
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 	if (!ep)
 		return NULL;
 	kref_init(&ep->kref);
@@ -449,7 +448,7 @@ static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
 		attr.cap.max_rdma_ctxs = ep->rw_ctxs;
 		attr.cap.max_send_wr -= ep->rw_ctxs;
 	}
-	rc = RPCRDMA_ALLOC(-ENOMEM, rdma_create_qp(ep->id, ep->pd, &attr));
+	rc = rdma_create_qp(ep->id, ep->pd, &attr);
 	if (rc)
 		return rc;
 	ep->qp = ep->id->qp;
@@ -463,15 +462,11 @@ static int rpcrdma_ep_create_cqs(struct rpcrdma_ep *ep)
 	/* The responder's QP may get slots for MRs beyond sq_depth, but no
 	 * more than sq_depth of them are ever in use.
 	 */
-	cq = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
-			   ib_alloc_cq_any(ep->device, ep, ep->sizes.sq_depth,
-					   ep->send_poll));
+	cq = ib_alloc_cq_any(ep->device, ep, ep->sizes.sq_depth, ep->send_poll);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ep->send_cq = cq;
-	cq = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
-			   ib_alloc_cq_any(ep->device, ep, ep->sizes.rq_depth,
-					   ep->recv_poll));
+	cq = ib_alloc_cq_any(ep->device, ep, ep->sizes.rq_depth, ep->recv_poll);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ep->recv_cq = cq;

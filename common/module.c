@@ -5,7 +5,6 @@
 
 #include <linux/module.h>
 
-#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/status.h"
 #include "rpcrdma/sides.h"
@@ -18,10 +17,9 @@ static int __init rpcrdma_module_init(void)
 {
 	int rc;
 
-	rpcrdma_alloc_init();
 	rc = rpcrdma_state_init();
 	if (rc)
-		goto out_fault;
+		return rc;
 	rc = rpcrdma_status_init();
 	if (rc)
 		goto out_state;
@@ -45,8 +43,6 @@ out_status:
 	rpcrdma_status_exit();
 out_state:
 	rpcrdma_state_exit();
-out_fault:
-	rpcrdma_alloc_exit();
 	return rc;
 }
 
@@ -59,7 +55,6 @@ static void __exit rpcrdma_module_exit(void)
 	rpcrdma_state_exit();
 	rpcrdma_device_exit();
 	rpcrdma_status_exit();
-	rpcrdma_alloc_exit();
 }
 
 module_init(rpcrdma_module_init);

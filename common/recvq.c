@@ -8,7 +8,6 @@
 
 #include <linux/slab.h>
 
-#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
 
@@ -97,7 +96,6 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		rpcrdma_ep_fail_wc(ep, wc);
 		rpcrdma_recv_free(recv);
-		rpcrdma_ep_gave_back(ep);
 		return;
 	}
 	/*
@@ -109,7 +107,6 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 		rpcrdma_ep_fail_reason(ep, -EPROTO,
 				       "a Receive was used up without a Send");
 		rpcrdma_recv_free(recv);
-		rpcrdma_ep_gave_back(ep);
 		return;
 	}
 	recv->owner = RPCRDMA_RECV_HELD;
@@ -176,9 +173,7 @@ static int rpcrdma_recvs_create(struct rpcrdma_recvq *rq, u32 size)
 	int n, nr;
 
 	/* As many as there may be at most */
-	rq->blocks = RPCRDMA_ALLOC(NULL, kvcalloc(rq->count,
-						  sizeof(*rq->blocks),
-						  GFP_KERNEL));
+	rq->blocks = kvcalloc(rq->count, sizeof(*rq->blocks), GFP_KERNEL);
 	if (!rq->blocks)
 		return -ENOMEM;
 	while (i < rq->count) {
@@ -209,7 +204,7 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recvq *rq;
 
-	rq = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*rq), GFP_KERNEL));
+	rq = kzalloc(sizeof(*rq), GFP_KERNEL);
 	if (!rq)
 		return -ENOMEM;
 	ep->recvq = rq;
@@ -219,9 +214,7 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 			  ep->sizes.bc_credits, 1);
 	init_llist_head(&rq->free);
 	spin_lock_init(&rq->lock);
-	rq->recvs = RPCRDMA_ALLOC(NULL, kvcalloc(ep->sizes.recvs,
-						 sizeof(*rq->recvs),
-						 GFP_KERNEL));
+	rq->recvs = kvcalloc(ep->sizes.recvs, sizeof(*rq->recvs), GFP_KERNEL);
 	if (!rq->recvs)
 		return -ENOMEM;
 	rq->count = ep->sizes.recvs;

@@ -265,7 +265,6 @@ static noinline void rpcrdma_send_failed(struct rpcrdma_ep *ep,
 {
 	rpcrdma_ep_fail_wc(ep, wc);
 	rpcrdma_send_ended(ep, own, marker, seq, wc->status);
-	rpcrdma_ep_gave_back(ep);
 }
 
 /**

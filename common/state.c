@@ -4,7 +4,6 @@
  * Calls no other file of this layer, so that all of them may call it.
  */
 
-#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
 
@@ -175,9 +174,7 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc)
  */
 int rpcrdma_state_init(void)
 {
-	rpcrdma_wq = RPCRDMA_ALLOC(NULL, alloc_workqueue("rpcrdma",
-							 WQ_MEM_RECLAIM |
-							 WQ_UNBOUND, 0));
+	rpcrdma_wq = alloc_workqueue("rpcrdma", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	return rpcrdma_wq ? 0 : -ENOMEM;
 }
 

@@ -9,7 +9,6 @@
 #include <linux/jiffies.h>
 #include <linux/proc_fs.h>
 
-#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/status.h"
 
@@ -176,18 +175,13 @@ static int __net_init rpcrdma_status_net_init(struct net *net)
 {
 	struct proc_dir_entry *dir;
 
-	dir = RPCRDMA_ALLOC(NULL, proc_net_mkdir(net, "rpcrdma",
-						 net->proc_net));
+	dir = proc_net_mkdir(net, "rpcrdma", net->proc_net);
 	if (!dir)
 		return -ENOMEM;
-	if (RPCRDMA_ALLOC(NULL,
-			  proc_create_net_single("connections", 0444, dir,
-						 rpcrdma_connections_show,
-						 NULL)) &&
-	    RPCRDMA_ALLOC(NULL,
-			  proc_create_net_single("listeners", 0444, dir,
-						 rpcrdma_listeners_show,
-						 NULL)))
+	if (proc_create_net_single("connections", 0444, dir,
+				   rpcrdma_connections_show, NULL) &&
+	    proc_create_net_single("listeners", 0444, dir,
+				   rpcrdma_listeners_show, NULL))
 		return 0;
 	remove_proc_subtree("rpcrdma", net->proc_net);
 	return -ENOMEM;
@@ -212,8 +206,7 @@ static struct pernet_operations rpcrdma_status_net_ops = {
  */
 int rpcrdma_status_init(void)
 {
-	return RPCRDMA_ALLOC(-ENOMEM,
-			     register_pernet_subsys(&rpcrdma_status_net_ops));
+	return register_pernet_subsys(&rpcrdma_status_net_ops);
 }
 
 /**

@@ -115,7 +115,7 @@ static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
 	struct xdr_buf *arg = &rqstp->rq_arg;
 	u32 at, n;
 
-	call->copy = RPCRDMA_ALLOC(NULL, kmalloc(len, copy_gfp(len)));
+	call->copy = kmalloc(len, copy_gfp(len));
 	if (!call->copy)
 		return -ENOMEM;
 	for (at = 0; at < len; at += n) {

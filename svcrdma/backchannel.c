@@ -205,8 +205,7 @@ static int bc_buf_alloc(struct rpc_task *task)
 	size_t callsize = ALIGN(rqst->rq_callsize, sizeof(long));
 	void *buf;
 
-	buf = RPCRDMA_ALLOC(NULL, kmalloc(callsize + rqst->rq_rcvsize,
-					  rpc_task_gfp_mask()));
+	buf = kmalloc(callsize + rqst->rq_rcvsize, rpc_task_gfp_mask());
 	if (!buf)
 		return -ENOMEM;
 	rqst->rq_buffer = buf;
@@ -384,10 +383,8 @@ static const char *bc_hex_addr(const struct sockaddr *sap)
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)sap;
 
 	if (sap->sa_family == AF_INET6)
-		return RPCRDMA_ALLOC(NULL, kasprintf(GFP_KERNEL, "%pi6",
-						     &sin6->sin6_addr));
-	return RPCRDMA_ALLOC(NULL, kasprintf(GFP_KERNEL, "%4phN",
-					     &sin->sin_addr));
+		return kasprintf(GFP_KERNEL, "%pi6", &sin6->sin6_addr);
+	return kasprintf(GFP_KERNEL, "%4phN", &sin->sin_addr);
 }
 
 static void bc_format_addresses(struct rpc_xprt *xprt)
@@ -397,14 +394,11 @@ static void bc_format_addresses(struct rpc_xprt *xprt)
 	char addr[RPCRDMA_ADDRSTRLEN];
 
 	rpc_ntop(sap, addr, sizeof(addr));
-	str[RPC_DISPLAY_ADDR] = RPCRDMA_ALLOC(NULL, kstrdup(addr, GFP_KERNEL));
-	str[RPC_DISPLAY_PORT] =
-		RPCRDMA_ALLOC(NULL, kasprintf(GFP_KERNEL, "%u",
-					      rpc_get_port(sap)));
+	str[RPC_DISPLAY_ADDR] = kstrdup(addr, GFP_KERNEL);
+	str[RPC_DISPLAY_PORT] = kasprintf(GFP_KERNEL, "%u", rpc_get_port(sap));
 	str[RPC_DISPLAY_HEX_ADDR] = bc_hex_addr(sap);
 	str[RPC_DISPLAY_HEX_PORT] =
-		RPCRDMA_ALLOC(NULL, kasprintf(GFP_KERNEL, "%4hx",
-					      rpc_get_port(sap)));
+		kasprintf(GFP_KERNEL, "%4hx", rpc_get_port(sap));
 	str[RPC_DISPLAY_PROTO] = "rdma";
 	str[RPC_DISPLAY_NETID] = sap->sa_family == AF_INET6 ? "rdma6" : "rdma";
 }
@@ -444,9 +438,8 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 	if (args->addrlen > sizeof(xprt->addr))
 		return ERR_PTR(-EBADF);
 	/* All zero; it begins with the rpc_xprt */
-	xprt = RPCRDMA_ALLOC(NULL, xprt_alloc(args->net,
-					      struct_size(bc, unanswered, credits),
-					      credits, credits));
+	xprt = xprt_alloc(args->net, struct_size(bc, unanswered, credits),
+			  credits, credits);
 	if (!xprt)
 		return ERR_PTR(-ENOMEM);
 	__module_get(THIS_MODULE);

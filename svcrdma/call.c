@@ -20,7 +20,7 @@ struct svc_rdma_call *svc_rdma_call_alloc(struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_call *call;
 
-	call = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*call), GFP_NOIO));
+	call = kzalloc(sizeof(*call), GFP_NOIO);
 	if (!call)
 		return NULL;
 	call->conn = conn;
@@ -81,9 +81,8 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 
 	RPCRDMA_INVARIANT(9, !call->nr_pages);
 	if (!call->pages) {
-		call->pages = RPCRDMA_ALLOC(NULL, kmalloc_array(RPCSVC_MAXPAGES,
-								sizeof(*call->pages),
-								GFP_NOIO));
+		call->pages = kmalloc_array(RPCSVC_MAXPAGES,
+					    sizeof(*call->pages), GFP_NOIO);
 		if (!call->pages)
 			return -ENOMEM;
 	}

@@ -179,19 +179,17 @@ static struct rdma_cm_id *listen_on(struct svc_rdma_listener *listener,
 	spin_lock(&listener->lock);
 	listener->lost = NULL;
 	spin_unlock(&listener->lock);
-	id = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
-			   rdma_create_id(listener->xprt.xpt_net,
-					  listener_event, listener,
-					  RDMA_PS_TCP, IB_QPT_RC));
+	id = rdma_create_id(listener->xprt.xpt_net, listener_event, listener,
+			    RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return id;
 	/* IPv4 and IPv6 listeners share a port */
 	if (sap->sa_family == AF_INET6)
 		rc = rdma_set_afonly(id, 1);
 	if (!rc)
-		rc = RPCRDMA_ALLOC(-ENOMEM, rdma_bind_addr(id, sap));
+		rc = rdma_bind_addr(id, sap);
 	if (!rc)
-		rc = RPCRDMA_ALLOC(-ENOMEM, rdma_listen(id, SVC_RDMA_BACKLOG));
+		rc = rdma_listen(id, SVC_RDMA_BACKLOG);
 	if (!rc)
 		return id;
 	rdma_destroy_id(id);
@@ -368,7 +366,7 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 
 	if (sap->sa_family != AF_INET && sap->sa_family != AF_INET6)
 		return ERR_PTR(-EAFNOSUPPORT);
-	listener = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*listener), GFP_KERNEL));
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL);
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
 	svc_xprt_init(net, &svc_rdma_class, &listener->xprt, serv);

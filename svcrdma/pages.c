@@ -79,7 +79,7 @@ void svc_rdma_pages_put(struct page **pages, unsigned int nr)
  */
 struct page *svc_rdma_page_renew(struct page *page)
 {
-	struct page *fresh = RPCRDMA_ALLOC(NULL, alloc_page(GFP_NOIO));
+	struct page *fresh = alloc_page(GFP_NOIO);
 
 	if (fresh)
 		put_page(page);

@@ -33,9 +33,7 @@ int svc_rdma_received_alloc(struct svc_rdma_conn *conn)
 {
 	u32 size = roundup_pow_of_two(conn->ep->sizes.recvs);
 
-	conn->received = RPCRDMA_ALLOC(NULL, kmalloc_array(size,
-							   sizeof(*conn->received),
-							   GFP_NOIO));
+	conn->received = kmalloc_array(size, sizeof(*conn->received), GFP_NOIO);
 	if (!conn->received)
 		return -ENOMEM;
 	conn->received_mask = size - 1;

@@ -44,7 +44,7 @@ static struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn, bool large)
 	struct svc_rdma_rw *rw;
 
 	static_assert(SVC_RDMA_RW_SMALL * PAGE_SIZE == SVC_RDMA_RW_SMALL_LEN + PAGE_SIZE);
-	rw = RPCRDMA_ALLOC(NULL, kvmalloc(struct_size(rw, sgl, max), GFP_NOIO));
+	rw = kvmalloc(struct_size(rw, sgl, max), GFP_NOIO);
 	if (rw) {
 		rw->large = large;
 		rw->nents = 0;
@@ -207,11 +207,8 @@ static int rw_map(struct rpcrdma_ep *ep, struct svc_rdma_rw *rw, u32 handle,
 		  u64 offset, enum dma_data_direction dir)
 {
 	unsigned int noio = memalloc_noio_save();
-	int rc = RPCRDMA_ALLOC(-ENOMEM,
-			       rdma_rw_ctx_init(&rw->ctx, ep->qp,
-						ep->id->port_num, rw->sgl,
-						rw->nents, 0, offset, handle,
-						dir));
+	int rc = rdma_rw_ctx_init(&rw->ctx, ep->qp, ep->id->port_num, rw->sgl,
+				  rw->nents, 0, offset, handle, dir);
 
 	memalloc_noio_restore(noio);
 	return rc;

@@ -22,7 +22,7 @@ static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_send *send;
 
-	send = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*send), gfp));
+	send = kzalloc(sizeof(*send), gfp);
 	if (!send)
 		return NULL;
 	send->conn = conn;
@@ -231,9 +231,8 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 
 	RPCRDMA_INVARIANT(9, !send->nr_pages);
 	if (unlikely(!send->pages)) {
-		send->pages = RPCRDMA_ALLOC(NULL, kmalloc_array(RPCSVC_MAXPAGES,
-								sizeof(*send->pages),
-								GFP_NOIO));
+		send->pages = kmalloc_array(RPCSVC_MAXPAGES,
+					    sizeof(*send->pages), GFP_NOIO);
 		if (!send->pages)
 			return -ENOMEM;
 	}

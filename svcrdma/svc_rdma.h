@@ -19,7 +19,6 @@
 #include <linux/sunrpc/xprt.h>
 
 #include "rpcrdma/answer.h"
-#include "rpcrdma/alloc.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/layout.h"
 #include "budget.h"

@@ -132,12 +132,10 @@ int svc_rdma_sysctl_init(void)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(counters); i++) {
-		if (RPCRDMA_ALLOC(-ENOMEM, percpu_counter_init(counters[i], 0,
-							       GFP_KERNEL)))
+		if (percpu_counter_init(counters[i], 0, GFP_KERNEL))
 			goto out;
 	}
-	sysctl_header = RPCRDMA_ALLOC(NULL, register_sysctl("sunrpc/svc_rdma",
-							    sysctl_table));
+	sysctl_header = register_sysctl("sunrpc/svc_rdma", sysctl_table);
 	if (sysctl_header)
 		return 0;
 out:

@@ -155,7 +155,7 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 {
 	struct svc_rdma_conn *conn;
 
-	conn = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*conn), GFP_KERNEL));
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (!conn)
 		return NULL;
 	svc_xprt_init(listener->xpt_net, class, &conn->xprt,

@@ -27,8 +27,8 @@ static struct rpcrdma_req *rpcrdma_bc_req_create(struct rpcrdma_xprt *rx)
 	req = rpcrdma_req_create(rx, gfp);
 	if (!req)
 		return NULL;
-	req->sbuf = RPCRDMA_ALLOC(NULL, kmalloc(PAGE_SIZE, gfp));
-	req->rbuf = RPCRDMA_ALLOC(NULL, kmalloc(PAGE_SIZE, gfp));
+	req->sbuf = kmalloc(PAGE_SIZE, gfp);
+	req->rbuf = kmalloc(PAGE_SIZE, gfp);
 	if (!req->sbuf || !req->rbuf ||
 	    rpcrdma_req_reserve(req, XPRT_RDMA_SEND_BUF, gfp)) {
 		rpcrdma_req_destroy(req);

@@ -85,7 +85,7 @@ static int rpcrdma_fill_sparse_pages(struct xdr_buf *rcv)
 
 	for (i = 0; i < count; i++) {
 		if (!pages[i])
-			pages[i] = RPCRDMA_ALLOC(NULL, alloc_page(rpcrdma_call_gfp()));
+			pages[i] = alloc_page(rpcrdma_call_gfp());
 		if (!pages[i])
 			return -ENOBUFS;
 	}

@@ -42,18 +42,15 @@ static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_ep *ep)
 	struct rpcrdma_mr *mr;
 	int rc = -ENOMEM;
 
-	mr = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*mr), GFP_KERNEL));
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	/* A little more than two pages for 1 MiB: kmalloc would take four */
-	mr->sgl = RPCRDMA_ALLOC(NULL, alloc_pages_exact(rpcrdma_sgl_bytes(ep),
-							GFP_KERNEL));
+	mr->sgl = alloc_pages_exact(rpcrdma_sgl_bytes(ep), GFP_KERNEL);
 	if (!mr->sgl)
 		goto out_mr;
 	sg_init_table(mr->sgl, ep->sizes.mr_pages);
-	mr->mr = RPCRDMA_ALLOC(ERR_PTR(-ENOMEM),
-			       ib_alloc_mr(ep->pd, ep->mr_type,
-					   ep->sizes.mr_pages));
+	mr->mr = ib_alloc_mr(ep->pd, ep->mr_type, ep->sizes.mr_pages);
 	if (IS_ERR(mr->mr)) {
 		rc = PTR_ERR(mr->mr);
 		goto out_sgl;
@@ -498,8 +495,7 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
 		mr->nents = 0;
 		return -ENOBUFS;
 	}
-	n = RPCRDMA_ALLOC(0, ib_map_mr_sg(mr->mr, mr->sgl, mapped, NULL,
-					  PAGE_SIZE));
+	n = ib_map_mr_sg(mr->mr, mr->sgl, mapped, NULL, PAGE_SIZE);
 	/* Bounce buffers may have moved data within their page */
 	if (unlikely(n != mapped)) {
 		rpcrdma_ep_warn(mr->ep, "the device registers only %d of %d pieces of memory",

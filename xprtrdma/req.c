@@ -32,7 +32,7 @@ struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp)
 {
 	struct rpcrdma_req *req;
 
-	req = RPCRDMA_ALLOC(NULL, kzalloc(sizeof(*req), gfp));
+	req = kzalloc(sizeof(*req), gfp);
 	if (!req)
 		return NULL;
 	req->rx = rx;
@@ -293,7 +293,7 @@ static int rpcrdma_xdr_buf_reserve(struct rpcrdma_req *req, void **buf,
 	if (*buf && *size >= need)
 		return 0;
 	need = round_up(max_t(size_t, need, 1), XDR_BUF_STEP);
-	data = RPCRDMA_ALLOC(NULL, kmalloc(need, gfp));
+	data = kmalloc(need, gfp);
 	if (!data)
 		return -ENOMEM;
 	if (*buf)

@@ -158,7 +158,7 @@ static struct ctl_table sysctls[] = {
  */
 int xprt_rdma_sysctl_init(void)
 {
-	sysctl_header = RPCRDMA_ALLOC(NULL, register_sysctl("sunrpc", sysctls));
+	sysctl_header = register_sysctl("sunrpc", sysctls);
 	return sysctl_header ? 0 : -ENOMEM;
 }
 

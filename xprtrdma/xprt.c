@@ -30,8 +30,7 @@ void xprt_rdma_set_string(struct rpc_xprt *xprt,
 
 	va_start(args, fmt);
 	kfree(xprt->address_strings[which]);
-	xprt->address_strings[which] =
-		RPCRDMA_ALLOC(NULL, kvasprintf(GFP_KERNEL, fmt, args));
+	xprt->address_strings[which] = kvasprintf(GFP_KERNEL, fmt, args);
 	va_end(args);
 }
 
@@ -230,8 +229,8 @@ static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args)
 	/* Until the transport is destroyed, which is long after this returns */
 	if (!try_module_get(THIS_MODULE))
 		return ERR_PTR(-EIO);
-	xprt = RPCRDMA_ALLOC(NULL, xprt_alloc(args->net, sizeof(*rx), 0,
-					      READ_ONCE(xprt_rdma_slots)));
+	xprt = xprt_alloc(args->net, sizeof(*rx), 0,
+			  READ_ONCE(xprt_rdma_slots));
 	if (!xprt) {
 		module_put(THIS_MODULE);
 		return ERR_PTR(-ENOMEM);

@@ -19,7 +19,6 @@
 #include <linux/seq_file.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
-#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
@@ -480,21 +479,6 @@ static inline void rpcrdma_sg_set(struct scatterlist *sg, struct page *page,
 	sg->page_link = 0;
 	sg_set_page(sg, page, len, offset);
 	rpcrdma_sg_clear_flags(sg);
-}
-
-/**
- * rpcrdma_ep_gave_back - something posted came back with an error
- * @ep: endpoint; the memory may be gone
- *
- * Its teardown may wait for that.
- *
- * Context: any.
- */
-static inline void rpcrdma_ep_gave_back(struct rpcrdma_ep *ep)
-{
-	/* What says so is seen by whoever is not waiting yet */
-	smp_mb();
-	wake_up_var(ep);
 }
 
 /* device.c */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * For tests: lets one place that may fail for lack of memory fail once.
+ * For tests: fails one call of an allocator, once.
  *
- * A place is called FILE:FUNCTION:LINE. Those that were reached are listed in
- * debugfs, rpcrdma/sites. The name of one, written to the module's parameter
- * fail_site, or given when it is loaded, lets it fail the next time it is
+ * A call site is named FILE:FUNCTION:LINE. Debugfs lists those that were
+ * reached, in rpcrdma/sites. Write a name to the module parameter fail_site, or
+ * give it when the module is loaded: that site fails the next time it is
  * reached, and that time only.
  */
 
@@ -14,24 +14,37 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
-#include "rpcrdma/alloc.h"
+#include "allocfail.h"
 
 #define RPCRDMA_ALLOC_NAMELEN	128
 
-/* Protects all that follows, and the sites */
+/* Protects the list, its sites and the name */
 static DEFINE_SPINLOCK(rpcrdma_alloc_lock);
 static LIST_HEAD(rpcrdma_alloc_sites);
 static char rpcrdma_alloc_armed[RPCRDMA_ALLOC_NAMELEN];
 
 static struct dentry *rpcrdma_alloc_dir;
 
+static int rpcrdma_sites_show(struct seq_file *seq, void *unused)
+{
+	struct rpcrdma_alloc_site *site;
+
+	spin_lock_irq(&rpcrdma_alloc_lock);
+	list_for_each_entry(site, &rpcrdma_alloc_sites, list)
+		seq_printf(seq, "%s:%s:%u hits=%u failed=%u\n", site->file,
+			   site->func, site->line, site->hits, site->failed);
+	spin_unlock_irq(&rpcrdma_alloc_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(rpcrdma_sites);
+
 /**
- * rpcrdma_alloc_fails - a place was reached
- * @site: place
+ * rpcrdma_alloc_fails - a call site was reached
+ * @site: call site
  *
- * Context: any.
+ * Context: any; the first call of all is that of module init.
  *
- * Return: true when it is to fail.
+ * Return: true if the call is to fail.
  */
 bool rpcrdma_alloc_fails(struct rpcrdma_alloc_site *site)
 {
@@ -39,6 +52,11 @@ bool rpcrdma_alloc_fails(struct rpcrdma_alloc_site *site)
 	unsigned long flags;
 	bool fail;
 
+	if (!rpcrdma_alloc_dir) {
+		rpcrdma_alloc_dir = debugfs_create_dir("rpcrdma", NULL);
+		debugfs_create_file("sites", 0400, rpcrdma_alloc_dir, NULL,
+				    &rpcrdma_sites_fops);
+	}
 	snprintf(name, sizeof(name), "%s:%s:%u", site->file, site->func,
 		 site->line);
 	spin_lock_irqsave(&rpcrdma_alloc_lock, flags);
@@ -75,45 +93,17 @@ static int rpcrdma_alloc_get(char *buffer, const struct kernel_param *kp)
 	return len;
 }
 
+/* Called when the module is unloaded, or when its init has failed */
+static void rpcrdma_alloc_free(void *arg)
+{
+	debugfs_remove(rpcrdma_alloc_dir);
+}
+
 static const struct kernel_param_ops rpcrdma_alloc_ops = {
 	.set	= rpcrdma_alloc_set,
 	.get	= rpcrdma_alloc_get,
+	.free	= rpcrdma_alloc_free,
 };
 
 module_param_cb(fail_site, &rpcrdma_alloc_ops, NULL, 0600);
 MODULE_PARM_DESC(fail_site, "place of an allocation to fail once");
-
-static int rpcrdma_sites_show(struct seq_file *seq, void *unused)
-{
-	struct rpcrdma_alloc_site *site;
-
-	spin_lock_irq(&rpcrdma_alloc_lock);
-	list_for_each_entry(site, &rpcrdma_alloc_sites, list)
-		seq_printf(seq, "%s:%s:%u hits=%u failed=%u\n", site->file,
-			   site->func, site->line, site->hits, site->failed);
-	spin_unlock_irq(&rpcrdma_alloc_lock);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(rpcrdma_sites);
-
-/**
- * rpcrdma_alloc_init - show the places
- *
- * Context: module init.
- */
-void rpcrdma_alloc_init(void)
-{
-	rpcrdma_alloc_dir = debugfs_create_dir("rpcrdma", NULL);
-	debugfs_create_file("sites", 0400, rpcrdma_alloc_dir, NULL,
-			    &rpcrdma_sites_fops);
-}
-
-/**
- * rpcrdma_alloc_exit - undo rpcrdma_alloc_init()
- *
- * Context: module init or exit.
- */
-void rpcrdma_alloc_exit(void)
-{
-	debugfs_remove(rpcrdma_alloc_dir);
-}
