@@ -74,7 +74,7 @@ static void rpcrdma_device_remove(struct ib_device *device, void *data)
 	mutex_unlock(&rpcrdma_devices_lock);
 
 	wait_for_completion(&rdev->idle);
-	RPCRDMA_INVARIANT(14, !rdev->pd && !rdev->pd_users);
+	WARN_ON_ONCE(rdev->pd || rdev->pd_users); /* I14 */
 	kfree(rdev);
 }
 

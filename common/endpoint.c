@@ -54,7 +54,7 @@ static void rpcrdma_ep_free_work(struct work_struct *work)
 {
 	struct rpcrdma_ep *ep = container_of(work, struct rpcrdma_ep, free);
 
-	RPCRDMA_INVARIANT(13, !ep->id && !ep->qp && !ep->pd && !ep->rdev);
+	WARN_ON_ONCE(ep->id || ep->qp || ep->pd || ep->rdev); /* I13 */
 	rpcrdma_recvq_destroy(ep);
 	mutex_destroy(&ep->setup_lock);
 	kfree(ep);
@@ -263,10 +263,8 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	 * or inodes which only the next connection can free.
 	 */
 	unsigned int noio = memalloc_noio_save();
-	unsigned int pflags = current->flags;
-
-	if (ep->ops->swaps && ep->ops->swaps(ep))
-		current->flags |= PF_MEMALLOC;
+	unsigned int reserves = ep->ops->swaps && ep->ops->swaps(ep) ?
+				memalloc_noreclaim_save() : 0;
 
 	/* Whoever connects or accepts has been woken and leaves soon */
 	mutex_lock(&ep->setup_lock);
@@ -283,11 +281,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	rpcrdma_sendq_sweep(ep);
 	ep->ops->release(ep);
 	rpcrdma_recvq_unmap(ep);
-	if (RPCRDMA_INVARIANT(10, atomic_read(&ep->maps) ==
-				  atomic_read(&ep->unmaps)))
-		rpcrdma_ep_warn(ep, "%d DMA mappings, %d undone",
-				atomic_read(&ep->maps),
-				atomic_read(&ep->unmaps));
+	WARN_ON_ONCE(atomic_read(&ep->maps) != atomic_read(&ep->unmaps)); /* I10 */
 
 	rpcrdma_ep_destroy_qp(ep);
 	rpcrdma_ep_free_cqs(ep);
@@ -304,7 +298,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	complete_all(&ep->gone);
 	ep->ops->dead(ep);
 	rpcrdma_ep_put(ep);
-	current_restore_flags(pflags, PF_MEMALLOC);
+	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
 }
 

@@ -35,7 +35,7 @@ static struct ib_recv_wr *rpcrdma_recvq_take(struct rpcrdma_recvq *rq)
 	int n = 0;
 
 	llist_for_each_entry_safe(recv, next, node, free) {
-		RPCRDMA_INVARIANT(1, recv->owner == RPCRDMA_RECV_FREE);
+		WARN_ON_ONCE(recv->owner != RPCRDMA_RECV_FREE); /* I1 */
 		/* RPCSEC_GSS deciphers a Call where it was received */
 		rpcrdma_dmabuf_sync_for_device(recv->block, recv->offset,
 					       recv->len);
@@ -92,7 +92,7 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 		container_of(wc->wr_cqe, struct rpcrdma_recv, cqe);
 	struct rpcrdma_ep *ep = wc->qp->qp_context;
 
-	RPCRDMA_INVARIANT(1, recv->owner == RPCRDMA_RECV_POSTED);
+	WARN_ON_ONCE(recv->owner != RPCRDMA_RECV_POSTED); /* I1 */
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		rpcrdma_ep_fail_wc(ep, wc);
 		rpcrdma_recv_free(recv);
@@ -320,7 +320,7 @@ void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep)
 	if (!rq)
 		return;
 	for (i = 0; i < rq->count; i++)
-		RPCRDMA_INVARIANT(2, rq->recvs[i].owner <= RPCRDMA_RECV_FREE);
+		WARN_ON_ONCE(rq->recvs[i].owner > RPCRDMA_RECV_FREE); /* I2 */
 	for (i = 0; i < rq->nr_blocks; i++)
 		rpcrdma_dmabuf_free(&rq->blocks[i]);
 	kvfree(rq->blocks);
@@ -343,7 +343,7 @@ void rpcrdma_recv_put(struct rpcrdma_recv *recv)
 {
 	struct rpcrdma_recvq *rq = recv->recvq;
 
-	RPCRDMA_INVARIANT(1, recv->owner == RPCRDMA_RECV_HELD);
+	WARN_ON_ONCE(recv->owner != RPCRDMA_RECV_HELD); /* I1 */
 	rpcrdma_recv_free(recv);
 	if (atomic_read(&rq->nr_free) >= rq->batch)
 		rpcrdma_recvq_post(rq);

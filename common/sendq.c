@@ -162,7 +162,7 @@ static __always_inline bool rpcrdma_chain_post(struct rpcrdma_ep *ep,
 	int rc;
 
 	sq->posted += chain->slots;
-	RPCRDMA_INVARIANT(3, sq->posted - sq->completed <= sq->depth);
+	WARN_ON_ONCE(sq->posted - sq->completed > sq->depth); /* I3 */
 	chain->seq = sq->posted;
 	chain->busy = pending;
 	chain->signalled = pending && !lazy;
@@ -224,7 +224,7 @@ static void rpcrdma_sendq_complete(struct rpcrdma_ep *ep, u64 seq)
 static void rpcrdma_chain_give_back(struct rpcrdma_chain *chain,
 				    enum ib_wc_status status)
 {
-	RPCRDMA_INVARIANT(4, chain->busy);
+	WARN_ON_ONCE(!chain->busy); /* I4 */
 	chain->busy = false;
 	if (chain->done)
 		chain->done(chain, status);

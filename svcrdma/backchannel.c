@@ -138,7 +138,7 @@ static bool bc_complete(struct rpc_xprt *xprt, u32 xid, const struct rpcrdma_hdr
 	int status = -EIO;
 
 	spin_lock(&xprt->queue_lock);
-	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid)); /* byteswap: xid */
+	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid));
 	if (!rqst)
 		goto out_unlock;
 	if (hdr)
@@ -225,7 +225,7 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 		.vers = READ_ONCE(conn->ep->version),
 	};
 	const struct xdr_buf *buf = &rqst->rq_snd_buf;
-	u32 xid = be32_to_cpu(rqst->rq_xid); /* byteswap: xid */
+	u32 xid = be32_to_cpu(rqst->rq_xid);
 	struct svc_rdma_send *send;
 	struct rpcrdma_enc *enc;
 	int rc;
@@ -316,7 +316,7 @@ static void bc_release_request(struct rpc_task *task)
 			bc_ended_unsent(xprt);
 		else
 			call = bc_unanswered(svc_rdma_bc(xprt),
-					     be32_to_cpu(rqst->rq_xid)); /* byteswap: xid */
+					     be32_to_cpu(rqst->rq_xid));
 	}
 	if (!call) {
 		xprt_release_rqst_cong(task);

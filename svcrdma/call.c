@@ -79,7 +79,7 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 	struct page *page;
 	unsigned int got;
 
-	RPCRDMA_INVARIANT(9, !call->nr_pages);
+	WARN_ON_ONCE(call->nr_pages); /* I9 */
 	if (!call->pages) {
 		call->pages = kmalloc_array(RPCSVC_MAXPAGES,
 					    sizeof(*call->pages), GFP_NOIO);
@@ -89,7 +89,7 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 	got = svc_rdma_pages_get(call->pages, nr);
 	for (; got < nr; got++) {
 		page = rqstp->rq_pages[got];
-		RPCRDMA_INVARIANT(9, page);
+		WARN_ON_ONCE(!page); /* I9 */
 		if (unlikely(svc_rdma_page_is_shared(page))) {
 			page = svc_rdma_page_renew(page);
 			if (!page) {
@@ -122,7 +122,7 @@ void svc_rdma_calls_free(struct svc_rdma_conn *conn)
 		kfree(call);
 		conn->nr_calls--;
 	}
-	RPCRDMA_INVARIANT(12, !conn->nr_calls);
+	WARN_ON_ONCE(conn->nr_calls); /* I12 */
 }
 
 /**

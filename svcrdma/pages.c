@@ -53,7 +53,7 @@ void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 	unsigned int i, own = 0, keep;
 
 	for (i = 0; i < nr; i++) {
-		if (RPCRDMA_INVARIANT(9, pages[i]))
+		if (WARN_ON_ONCE(!pages[i])) /* I9 */
 			continue;
 		if (svc_rdma_page_is_shared(pages[i]))
 			put_page(pages[i]);

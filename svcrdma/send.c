@@ -229,7 +229,7 @@ int svc_rdma_send_take_pages(struct svc_rdma_send *send,
 	unsigned int i, nr = clamp_t(long, reply_end(rqstp) - page, 0,
 				     RPCSVC_MAXPAGES);
 
-	RPCRDMA_INVARIANT(9, !send->nr_pages);
+	WARN_ON_ONCE(send->nr_pages); /* I9 */
 	if (unlikely(!send->pages)) {
 		send->pages = kmalloc_array(RPCSVC_MAXPAGES,
 					    sizeof(*send->pages), GFP_NOIO);
@@ -400,5 +400,5 @@ void svc_rdma_sends_free(struct svc_rdma_conn *conn)
 		send_free(send);
 		conn->nr_sends--;
 	}
-	RPCRDMA_INVARIANT(11, !conn->nr_sends);
+	WARN_ON_ONCE(conn->nr_sends); /* I11 */
 }

@@ -66,9 +66,9 @@ static void ep_release(struct rpcrdma_ep *ep)
 	svc_rdma_drop_received(conn);
 	svc_rdma_sends_free(conn);
 	svc_rdma_rws_free(conn);
-	RPCRDMA_INVARIANT(11, conn->rws_taken == conn->rws_returned);
-	RPCRDMA_INVARIANT(16, !atomic_read(&conn->reads.used) && !conn->waiting);
-	RPCRDMA_INVARIANT(17, !atomic_read(&conn->replies.used));
+	WARN_ON_ONCE(conn->rws_taken != conn->rws_returned); /* I11 */
+	WARN_ON_ONCE(atomic_read(&conn->reads.used) || conn->waiting); /* I16 */
+	WARN_ON_ONCE(atomic_read(&conn->replies.used)); /* I17 */
 	up_write(&conn->use);
 }
 

@@ -226,7 +226,7 @@ static void rpcrdma_bc_fill(struct rpcrdma_req *req,
 	rcv->len = hdr->body_len;
 	xdr_buf_init(&rqst->rq_snd_buf, req->sbuf, PAGE_SIZE);
 	rqst->rq_private_buf = *rcv;
-	rqst->rq_xid = cpu_to_be32(hdr->xid); /* byteswap: xid */
+	rqst->rq_xid = cpu_to_be32(hdr->xid);
 	rqst->rq_reply_bytes_recvd = 0;
 	rqst->rq_bytes_sent = 0;
 	/*
@@ -383,7 +383,7 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
 	rpcrdma_enc_plain(&enc,
-			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
+			  be32_to_cpu(req->rqst.rq_xid),
 			  ep->sizes.bc_credits, &req->form);
 	if (enc.len + snd->len >
 	    min(req->hdr.size, rpcrdma_ep_inline_send(ep, req->form.vers)))

@@ -35,7 +35,7 @@ static void rpcrdma_build_chain(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	}
 	rpcrdma_chain_init(&req->chain, done);
 	list_for_each_entry(mr, &req->mrs, list) {
-		mr->xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
+		mr->xid = be32_to_cpu(req->rqst.rq_xid);
 		rpcrdma_chain_append(ep, &req->chain, &mr->reg.wr);
 	}
 	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
@@ -71,7 +71,7 @@ static int rpcrdma_call_prepare_plain(struct rpcrdma_ep *ep,
 		return -ENOBUFS;
 	rpcrdma_enc_init(enc, req->hdr.data, req->hdr.size - body);
 	rpcrdma_enc_plain(enc,
-			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
+			  be32_to_cpu(req->rqst.rq_xid),
 			  ep->sizes.credits, &req->form);
 	if (WARN_ON_ONCE(enc->overflow ||
 			 enc->len + body > req->rx->inline_send))
@@ -115,7 +115,7 @@ static noinline int rpcrdma_call_prepare_gathered(struct rpcrdma_ep *ep,
 	rpcrdma_enc_init(&req->enc, req->hdr.data,
 			 min(req->hdr.size, req->rx->inline_send));
 	rpcrdma_enc_plain(&req->enc,
-			  be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
+			  be32_to_cpu(req->rqst.rq_xid),
 			  ep->sizes.credits, &req->form);
 	if (WARN_ON_ONCE(req->enc.overflow))
 		return -EMSGSIZE;
@@ -129,7 +129,7 @@ static void rpcrdma_call_failed(struct rpcrdma_ep *ep, struct rpcrdma_req *req, 
 	if (rc == -EMSGSIZE)
 		rpcrdma_ep_warn(ep, "a call of %u octets, XID 0x%08x, cannot be sent: %s",
 				req->rqst.rq_snd_buf.len,
-				be32_to_cpu(req->rqst.rq_xid), /* byteswap: xid */
+				be32_to_cpu(req->rqst.rq_xid),
 				req->enc.overflow ?
 				"its header has no room for its chunks" :
 				"the device gathers too few pieces of memory");

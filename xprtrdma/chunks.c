@@ -274,7 +274,7 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call)
 	struct rpcrdma_req *req = call->req;
 	bool zero = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
 	bool invalidates;
-	u32 xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
+	u32 xid = be32_to_cpu(req->rqst.rq_xid);
 
 	rpcrdma_enc_init(&req->enc, req->hdr.data,
 			 min(req->hdr.size, call->rx->inline_send));

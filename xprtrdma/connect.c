@@ -259,12 +259,12 @@ static void rpcrdma_connect_worker(struct work_struct *work)
 	struct rpcrdma_xprt *rx =
 		container_of(work, struct rpcrdma_xprt, connect_worker.work);
 	struct rpc_xprt *xprt = &rx->xprt;
-	unsigned int pflags, nofs;
+	unsigned int reserves, nofs;
 	int rc;
 
 	if (rpcrdma_connect_waits(rx))
 		return;
-	pflags = xprt_rdma_use_reserves(rx);
+	reserves = xprt_rdma_use_reserves(rx);
 	nofs = memalloc_nofs_save();
 	rc = rpcrdma_connect_unwanted(rx) ? -ENOTCONN : rpcrdma_connect(rx);
 	rx->last_error = rc;
@@ -283,7 +283,7 @@ static void rpcrdma_connect_worker(struct work_struct *work)
 	/* Not after the lock: who has sent its Call by then would send it once more */
 	xprt_wake_pending_tasks(xprt, rc);
 	xprt_unlock_connect(xprt, rx);
-	current_restore_flags(pflags, PF_MEMALLOC);
+	memalloc_noreclaim_restore(reserves);
 	memalloc_nofs_restore(nofs);
 }
 

@@ -119,14 +119,14 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 	struct rpcrdma_xprt *rx = container_of(pool, struct rpcrdma_xprt, pool);
 	bool waits = test_bit(XPRT_WRITE_SPACE, &rx->xprt.state);
 	struct rpcrdma_ep *ep = READ_ONCE(pool->ep);
-	unsigned int pflags, noio;
+	unsigned int reserves, noio;
 
 	/* ep is valid: the release waits for us before it goes away */
 	if (!ep || !rpcrdma_ep_live(ep))
 		return;
 	/* The page that waits for this memory may be ours to write */
 	noio = memalloc_noio_save();
-	pflags = xprt_rdma_use_reserves(rx);
+	reserves = xprt_rdma_use_reserves(rx);
 	if (!rpcrdma_mrs_add(rx, ep, MRS_GROW) && waits)
 		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
 	/*
@@ -134,7 +134,7 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 	 * take back its demand that nothing be sent.
 	 */
 	rpcrdma_rpc_write_space(&rx->xprt);
-	current_restore_flags(pflags, PF_MEMALLOC);
+	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
 }
 
@@ -487,7 +487,7 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
 {
 	int mapped, n;
 
-	RPCRDMA_INVARIANT(8, !mr->nents);
+	WARN_ON_ONCE(mr->nents); /* I8 */
 	mr->dir = remote_write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	mr->nents = rpcrdma_mr_fill(mr, cur);
 	mapped = rpcrdma_map_sg(mr->ep, mr->sgl, mr->nents, mr->dir);

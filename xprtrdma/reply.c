@@ -186,8 +186,8 @@ static void rpcrdma_complete(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 	struct rpc_xprt *xprt = &req->rx->xprt;
 	int len;
 
-	RPCRDMA_INVARIANT(5, recv->hdr.xid == req->xid);
-	RPCRDMA_INVARIANT(6, list_empty(&req->mrs));
+	WARN_ON_ONCE(recv->hdr.xid != req->xid); /* I5 */
+	WARN_ON_ONCE(!list_empty(&req->mrs)); /* I6 */
 	if (unlikely(recv->hdr.proc == RPCRDMA_ERROR) &&
 	    rpcrdma_version_resend(req, &recv->hdr)) {
 		rpcrdma_recv_put(recv);
@@ -300,7 +300,7 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 	struct rpc_rqst *rqst;
 
 	spin_lock(&xprt->queue_lock);
-	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid)); /* byteswap: xid */
+	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid));
 	if (rqst)
 		xprt_pin_rqst(rqst);
 	spin_unlock(&xprt->queue_lock);

@@ -58,8 +58,8 @@ void rpcrdma_req_destroy(struct rpcrdma_req *req)
 {
 	struct rpcrdma_xprt *rx = req->rx;
 
-	RPCRDMA_INVARIANT(15, !rpcrdma_req_on_wire(req) && !req->sending);
-	RPCRDMA_INVARIANT(15, list_empty(&req->mrs));
+	WARN_ON_ONCE(rpcrdma_req_on_wire(req) || req->sending); /* I15 */
+	WARN_ON_ONCE(!list_empty(&req->mrs)); /* I15 */
 	/* The release of the connection may be about to unmap the buffer */
 	mutex_lock(&rx->lock);
 	spin_lock(&rx->req_lock);
@@ -184,8 +184,8 @@ static void rpcrdma_req_release(struct kref *kref)
 	struct rpcrdma_req *req = container_of(kref, struct rpcrdma_req, kref);
 	struct rpcrdma_xprt *rx = req->rx;
 
-	RPCRDMA_INVARIANT(6, list_empty(&req->mrs));
-	RPCRDMA_INVARIANT(7, !rpcrdma_req_on_wire(req) && !req->sending);
+	WARN_ON_ONCE(!list_empty(&req->mrs)); /* I6 */
+	WARN_ON_ONCE(rpcrdma_req_on_wire(req) || req->sending); /* I7 */
 	kref_init(&req->kref);
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
 	if (unlikely(bc_prealloc(&req->rqst))) {
@@ -426,7 +426,7 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	int rc;
 
 	lockdep_assert_held(&req->rx->lock);
-	req->xid = be32_to_cpu(req->rqst.rq_xid); /* byteswap: xid */
+	req->xid = be32_to_cpu(req->rqst.rq_xid);
 	req->sending = req->chain.done;
 	if (req->sending)
 		kref_get(&req->kref);

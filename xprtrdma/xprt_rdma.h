@@ -8,7 +8,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -332,21 +332,10 @@ static inline bool xprt_rdma_swaps(struct rpcrdma_xprt *rx)
 	return atomic_read(&rx->xprt.swapper);
 }
 
-/**
- * xprt_rdma_use_reserves - allocate from the kernel's reserves, if pages wait for it
- * @rx: transport; with a swap file on one of its mounts
- *
- * Context: process. Undone by current_restore_flags(flags, PF_MEMALLOC).
- *
- * Return: the flags of the process before.
- */
+/* Pages wait for a transport with a swap file. Undo: memalloc_noreclaim_restore() */
 static inline unsigned int xprt_rdma_use_reserves(struct rpcrdma_xprt *rx)
 {
-	unsigned int flags = current->flags;
-
-	if (xprt_rdma_swaps(rx))
-		current->flags |= PF_MEMALLOC;
-	return flags;
+	return xprt_rdma_swaps(rx) ? memalloc_noreclaim_save() : 0;
 }
 
 static inline struct rpcrdma_req *to_rpcrdma_req(struct rpc_rqst *rqst)

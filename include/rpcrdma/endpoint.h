@@ -34,16 +34,6 @@
 struct rpcrdma_device;
 struct rpcrdma_ep;
 
-/**
- * RPCRDMA_INVARIANT - assert an invariant of Documentation/lifetimes.rst
- * @n: its number there
- * @cond: what holds
- *
- * Return: true when it does not, which the log says once for each place.
- */
-#define RPCRDMA_INVARIANT(n, cond)					\
-	WARN_ONCE(!(cond), "rpcrdma: invariant %d: " #cond "\n", (n))
-
 /* "[fe80::1%eth0]:65535" and its end */
 #define RPCRDMA_ADDRSTRLEN	80
 
@@ -388,7 +378,7 @@ static inline void rpcrdma_chain_init(struct rpcrdma_chain *chain,
 				      void (*done)(struct rpcrdma_chain *chain,
 						   enum ib_wc_status status))
 {
-	RPCRDMA_INVARIANT(4, !chain->busy);
+	WARN_ON_ONCE(chain->busy); /* I4 */
 	chain->cqe.done = rpcrdma_chain_wc;
 	INIT_LIST_HEAD(&chain->list);
 	chain->first = NULL;
