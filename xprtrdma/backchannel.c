@@ -30,7 +30,7 @@ static struct rpcrdma_req *rpcrdma_bc_req_create(struct rpcrdma_xprt *rx)
 	req->sbuf = kmalloc(PAGE_SIZE, gfp);
 	req->rbuf = kmalloc(PAGE_SIZE, gfp);
 	if (!req->sbuf || !req->rbuf ||
-	    rpcrdma_req_reserve(req, XPRT_RDMA_SEND_BUF, gfp)) {
+	    rpcrdma_dmabuf_alloc(&req->hdr, PAGE_SIZE, DMA_TO_DEVICE, gfp)) {
 		rpcrdma_req_destroy(req);
 		return NULL;
 	}
@@ -76,7 +76,7 @@ size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt)
 	};
 
 	/* A page each way is what the slots for callbacks have at least */
-	threshold = min3(threshold, (u32)PAGE_SIZE, XPRT_RDMA_SEND_BUF);
+	threshold = min_t(u32, threshold, PAGE_SIZE);
 	return threshold - rpcrdma_form_len(&form);
 }
 
@@ -252,8 +252,8 @@ static int rpcrdma_bc_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 		return -ENOBUFS;
 	rpcrdma_req_fill(req, len);
 	/* No answer will tell us when the buffer is free: its completion does */
-	rpcrdma_chain_init_one(ep, &req->chain, &req->send_wr,
-			       rpcrdma_bc_send_done);
+	rpcrdma_chain_init(&req->chain, rpcrdma_bc_send_done);
+	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
 	kref_get(&req->kref);
 	rc = rpcrdma_sendq_post(ep, &req->chain);
 	if (rc)
@@ -382,9 +382,13 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	struct rpcrdma_enc enc;
 
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
-	rpcrdma_enc_plain(&enc,
+	rpcrdma_enc_begin(&enc,
 			  be32_to_cpu(req->rqst.rq_xid),
-			  ep->sizes.bc_credits, &req->form);
+			  ep->sizes.bc_credits, RPCRDMA_MSG, &req->form);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_list_end(&enc);
+	rpcrdma_enc_end(&enc);
 	if (enc.len + snd->len >
 	    min(req->hdr.size, rpcrdma_ep_inline_send(ep, req->form.vers)))
 		return -EMSGSIZE;

@@ -152,7 +152,7 @@ void rpcrdma_mrs_init(struct rpcrdma_xprt *rx)
 	INIT_LIST_HEAD(&pool->idle);
 	INIT_LIST_HEAD(&pool->all);
 	INIT_DELAYED_WORK(&pool->grow, rpcrdma_mrs_grow);
-	init_waitqueue_head(&rx->fence_wait);
+	init_waitqueue_head(&rx->abort_wait);
 }
 
 /**
@@ -211,14 +211,14 @@ void rpcrdma_mrs_release(struct rpcrdma_xprt *rx)
 			rx->stats.mrs_orphaned++;
 		rpcrdma_mr_unmap(mr);
 		list_del(&mr->all);
-		/* From here on whoever waits may have the memory back: rpcrdma_fenced() */
+		/* From here on whoever waits may have the memory back: rpcrdma_req_abort() */
 		smp_wmb();
 		list_del(&mr->list);
 		rpcrdma_mr_free(mr);
 	}
 	pool->count = 0;
 	mutex_unlock(&rx->lock);
-	wake_up_all(&rx->fence_wait);
+	wake_up_all(&rx->abort_wait);
 }
 
 /**
@@ -311,7 +311,7 @@ void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs)
 	list_for_each_entry(mr, mrs, list)
 		rpcrdma_mr_unmap(mr);
 	spin_lock(&pool->lock);
-	/* Unmapped before it is seen that there is none: rpcrdma_fenced() */
+	/* Unmapped before it is seen that there is none: rpcrdma_req_abort() */
 	smp_wmb();
 	/* Last in, last out: an rkey comes again after 256 registrations of
 	 * its MR, and an old one should stay worthless for long.

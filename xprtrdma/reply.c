@@ -61,8 +61,9 @@ static int rpcrdma_place_around(struct rpc_rqst *rqst, const u8 *body, u32 len,
 	return min_t(u32, len + data, buf->buflen);
 }
 
-static noinline int rpcrdma_place_beyond_head(struct rpcrdma_req *req,
-					      const struct rpcrdma_hdr *hdr)
+/* Nothing is in a chunk. Return: octets of the RPC message, or -EIO */
+static int rpcrdma_place_inline(struct rpcrdma_req *req,
+				const struct rpcrdma_hdr *hdr)
 {
 	int head = req->rqst.rq_private_buf.head[0].iov_len, rc;
 
@@ -71,19 +72,6 @@ static noinline int rpcrdma_place_beyond_head(struct rpcrdma_req *req,
 	if (rc > head)
 		req->rx->stats.fixup_copy_count += rc - head;
 	return rc;
-}
-
-/* Nothing is in a chunk. Return: octets of the RPC message, or -EIO */
-static __always_inline int
-rpcrdma_place_inline(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
-{
-	const struct kvec *head = &req->rqst.rq_private_buf.head[0];
-
-	if (unlikely(hdr->body_len > head->iov_len))
-		return rpcrdma_place_beyond_head(req, hdr);
-	/* What rpcrdma_copy_in() comes to when the head has room for all */
-	memcpy(head->iov_base, hdr->buf + hdr->body, hdr->body_len);
-	return hdr->body_len;
 }
 
 /* Return: octets of the RPC message, or -EIO */
@@ -117,8 +105,7 @@ static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 	return hdr->reply_bytes;
 }
 
-static noinline int rpcrdma_place_chunks(struct rpcrdma_req *req,
-					 const struct rpcrdma_hdr *hdr)
+static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 {
 	/*
 	 * After RDMA_ERROR the same Call would fare no better a second time
@@ -131,17 +118,6 @@ static noinline int rpcrdma_place_chunks(struct rpcrdma_req *req,
 	if (hdr->proc == RPCRDMA_NOMSG)
 		return rpcrdma_place_nomsg(req, hdr);
 	return rpcrdma_place_msg(req, hdr);
-}
-
-/*
- * A Reply that returns no chunk is within whatever was offered, and nothing of
- * it was written: it is all inline.
- */
-static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
-{
-	if (likely(hdr->plain))
-		return rpcrdma_place_inline(req, hdr);
-	return rpcrdma_place_chunks(req, hdr);
 }
 
 /*
@@ -391,7 +367,7 @@ void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	enum rpcrdma_fault fault;
 
 	fault = rpcrdma_decode(&recv->hdr, recv->data, recv->len, &rx->limits);
-	if (unlikely(!recv->hdr.plain))
+	if (fault || recv->hdr.proc == RPCRDMA_ERROR)
 		rpcrdma_warn_about(ep, &recv->hdr);
 	switch (rpcrdma_dispatch(&recv->hdr, RPCRDMA_REQUESTER,
 				 recv->invalidated)) {

@@ -2,11 +2,10 @@
 /*
  * Requests: the slots of a transport, their buffers, and who holds them.
  *
- * Up to three hold a request: the RPC layer, from alloc_slot to free_slot;
- * the wire, from the Send until the Reply is here or the connection is gone;
- * and a signalled Send until it is complete. Sends that use only the request's
- * own buffer are not signalled, unless it had to grow: that the peer answers
- * shows that it has read them. So a slot whose RPC was given up is not used
+ * The RPC layer holds a request from alloc_slot to free_slot, and the wire
+ * from the Send until the Reply is here or the connection is gone. The Send of
+ * a Call reads the request's own buffer alone and is not signalled: the Reply
+ * shows that the server has it. So the slot of an aborted RPC is not used
  * again, and its credit not spent again, before one of the two has happened.
  */
 #include <linux/slab.h>
@@ -16,6 +15,9 @@
 
 /* XDR buffers grow in steps, so that they soon fit every RPC of a mount */
 #define XDR_BUF_STEP	1024U
+
+/* How long an aborted RPC waits for its LOCAL_INVs before the connection ends */
+#define ABORT_TIMEOUT	(5 * HZ)
 
 /**
  * rpcrdma_req_create - a new slot
@@ -38,9 +40,8 @@ struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp)
 	req->rx = rx;
 	kref_init(&req->kref);
 	INIT_LIST_HEAD(&req->mrs);
-	/* The same for every Send; what is mapped for one goes with it */
 	req->send_wr.opcode = IB_WR_SEND;
-	req->send_wr.sg_list = req->sges;
+	req->send_wr.sg_list = &req->sge;
 	req->send_wr.num_sge = 1;
 	spin_lock(&rx->req_lock);
 	list_add(&req->all, &rx->all);
@@ -58,7 +59,7 @@ void rpcrdma_req_destroy(struct rpcrdma_req *req)
 {
 	struct rpcrdma_xprt *rx = req->rx;
 
-	WARN_ON_ONCE(rpcrdma_req_on_wire(req) || req->sending); /* I15 */
+	WARN_ON_ONCE(rpcrdma_req_on_wire(req)); /* I15 */
 	WARN_ON_ONCE(!list_empty(&req->mrs)); /* I15 */
 	/* The release of the connection may be about to unmap the buffer */
 	mutex_lock(&rx->lock);
@@ -66,7 +67,6 @@ void rpcrdma_req_destroy(struct rpcrdma_req *req)
 	list_del(&req->all);
 	spin_unlock(&rx->req_lock);
 	rpcrdma_dmabuf_free(&req->hdr);
-	rpcrdma_dmabuf_free(&req->hdr_before);
 	mutex_unlock(&rx->lock);
 	kfree(req->sbuf);
 	kfree(req->rbuf);
@@ -185,7 +185,7 @@ static void rpcrdma_req_release(struct kref *kref)
 	struct rpcrdma_xprt *rx = req->rx;
 
 	WARN_ON_ONCE(!list_empty(&req->mrs)); /* I6 */
-	WARN_ON_ONCE(rpcrdma_req_on_wire(req) || req->sending); /* I7 */
+	WARN_ON_ONCE(rpcrdma_req_on_wire(req)); /* I7 */
 	kref_init(&req->kref);
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
 	if (unlikely(bc_prealloc(&req->rqst))) {
@@ -305,37 +305,6 @@ static int rpcrdma_xdr_buf_reserve(struct rpcrdma_req *req, void **buf,
 }
 
 /**
- * rpcrdma_req_reserve - make the buffer a request is sent from large enough
- * @req: slot; not sent
- * @size: octets
- * @gfp: how to allocate
- *
- * The Send before this one may have been unsignalled. Its Reply does not say that it
- * was acknowledged: the device may have to send it again, out of the old buffer, which
- * is kept until the next Send, then a signalled one, is complete. If there is one
- * already, what @req has now was never sent.
- *
- * Context: as @gfp allows.
- *
- * Return: 0 or -ENOMEM.
- */
-int rpcrdma_req_reserve(struct rpcrdma_req *req, u32 size, gfp_t gfp)
-{
-	struct rpcrdma_dmabuf buf;
-
-	if (likely(req->hdr.data && req->hdr.size >= size))
-		return 0;
-	if (rpcrdma_dmabuf_alloc(&buf, size, DMA_TO_DEVICE, gfp))
-		return -ENOMEM;
-	if (req->hdr.ep && !req->hdr_before.data)
-		req->hdr_before = req->hdr;
-	else
-		rpcrdma_dmabuf_free(&req->hdr);
-	req->hdr = buf;
-	return 0;
-}
-
-/**
  * rpcrdma_req_map_anew - map the buffer a request is sent from
  * @ep: endpoint it is not mapped for
  * @req: request; not sent
@@ -349,7 +318,7 @@ int rpcrdma_req_map_anew(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	int rc = rpcrdma_dmabuf_map(ep, &req->hdr);
 
 	if (!rc)
-		rpcrdma_dmabuf_sge(&req->hdr, &req->sges[0], 0, req->hdr.size);
+		rpcrdma_dmabuf_sge(&req->hdr, &req->sge, 0, req->hdr.size);
 	return rc;
 }
 
@@ -365,7 +334,8 @@ static noinline int rpcrdma_bufs_reserve(struct rpcrdma_req *req)
 		return -ENOMEM;
 	if (req->hdr.data)
 		return 0;
-	return rpcrdma_req_reserve(req, XPRT_RDMA_SEND_BUF, gfp);
+	return rpcrdma_dmabuf_alloc(&req->hdr, XPRT_RDMA_SEND_BUF,
+				    DMA_TO_DEVICE, gfp);
 }
 
 /**
@@ -392,23 +362,66 @@ int xprt_rdma_buf_alloc(struct rpc_task *task)
 	return 0;
 }
 
+static void rpcrdma_abort_done(struct rpcrdma_chain *chain,
+			       enum ib_wc_status status)
+{
+	struct rpcrdma_req *req =
+		container_of(chain, struct rpcrdma_req, inv_chain);
+	struct rpcrdma_xprt *rx = req->rx;
+
+	/* Else the drain gives them back: rpcrdma_mrs_release() */
+	if (unlikely(status != IB_WC_SUCCESS))
+		return;
+	rpcrdma_mrs_put(rx, &req->mrs);
+	/* The request is no longer ours */
+	wake_up_all(&rx->abort_wait);
+}
+
+/*
+ * End all access of the peer to an aborted RPC's memory, which no Reply finds
+ * any more. This is the only place where the client waits for the fabric. If
+ * the LOCAL_INVs do not complete in time the connection ends, and its drain
+ * completes them.
+ */
+static void rpcrdma_req_abort(struct rpcrdma_req *req)
+{
+	struct rpcrdma_xprt *rx = req->rx;
+	struct rpcrdma_ep *ep = NULL;
+
+	mutex_lock(&rx->lock);
+	if (rx->pool.ep && !list_empty(&req->mrs)) {
+		ep = rpcrdma_ep_get(rx->pool.ep);
+		if (rpcrdma_mrs_invalidate(ep, req, rpcrdma_abort_done))
+			/* It is going down already, or must */
+			rpcrdma_ep_fail(ep, -EIO);
+	}
+	mutex_unlock(&rx->lock);
+	if (ep) {
+		if (!wait_event_timeout(rx->abort_wait,
+					list_empty_careful(&req->mrs),
+					ABORT_TIMEOUT))
+			rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
+					       "could not invalidate memory of an aborted RPC");
+		rpcrdma_ep_put(ep);
+	}
+	wait_event(rx->abort_wait, list_empty_careful(&req->mrs));
+}
+
 /**
  * xprt_rdma_buf_free - a task is done with its buffers
  * @task: task; the buffers stay with the slot
  *
- * When no Reply came, the peer can still reach what was offered to it, and our
- * device may still read what it sends. Once this returns neither can, and the
- * pages are the caller's.
+ * If no Reply came, the peer can still reach the memory that the Call offered.
+ * Once this returns it cannot, and the pages are the caller's.
  *
- * Context: process, may sleep for an abandoned RPC.
+ * Context: process, sleeps for an aborted RPC.
  */
 void xprt_rdma_buf_free(struct rpc_task *task)
 {
 	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
 
-	if (unlikely(!list_empty(&req->mrs) || rpcrdma_req_on_wire(req) ||
-		     rpcrdma_req_sending(req)))
-		rpcrdma_req_fence(req);
+	if (unlikely(!list_empty_careful(&req->mrs)))
+		rpcrdma_req_abort(req);
 }
 
 /**
@@ -417,7 +430,7 @@ void xprt_rdma_buf_free(struct rpc_task *task)
  * @req: its chain is ready
  *
  * Context: process, under rpcrdma_xprt.lock. On success the wire holds the
- * request, and the Send does too if its chain has a @done.
+ * request.
  *
  * Return: 0, or an error of rpcrdma_sendq_post(): nothing was sent.
  */
@@ -427,10 +440,6 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 
 	lockdep_assert_held(&req->rx->lock);
 	req->xid = be32_to_cpu(req->rqst.rq_xid);
-	req->sending = req->chain.done;
-	if (req->sending)
-		kref_get(&req->kref);
-
 	/*
 	 * The Reply may be here before we are back: it waits for us. A forged
 	 * one that came before must not find the request half prepared.
@@ -445,10 +454,6 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 		return 0;
 	}
 	atomic_set(&req->wire, RPCRDMA_WIRE_OFF);
-	if (req->sending) {
-		req->sending = false;
-		rpcrdma_req_put(req);
-	}
 	return rc;
 }
 
@@ -558,8 +563,6 @@ void rpcrdma_reqs_release(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
 	list_for_each_entry(req, &rx->all, all) {
 		if (req->hdr.ep == ep)
 			rpcrdma_dmabuf_unmap(&req->hdr);
-		if (req->hdr_before.ep == ep)
-			rpcrdma_dmabuf_free(&req->hdr_before);
 		if (rpcrdma_wire_take(req) == RPCRDMA_WIRE_OFF)
 			continue;
 		/* We hold it, so that it is in no other list */

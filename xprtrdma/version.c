@@ -52,12 +52,6 @@ static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
 	rpcrdma_nego_thresholds(&rx->nego, &prop, &ep->prop);
 	WRITE_ONCE(rx->inline_send, prop.inline_send);
 	WRITE_ONCE(rx->inline_recv, prop.inline_recv);
-	/* What is larger than every request's buffer is mapped: not plain */
-	rpcrdma_plan_plain(&rx->plain, &rx->plain_form,
-			   min(prop.inline_send, XPRT_RDMA_SEND_BUF),
-			   prop.inline_recv);
-	rpcrdma_plan_plain(&rx->gathered, &rx->plain_form, prop.inline_send,
-			   prop.inline_recv);
 }
 
 /**
@@ -107,6 +101,43 @@ void rpcrdma_version_refused(struct rpcrdma_xprt *rx, int err)
 	mutex_lock(&rx->lock);
 	rpcrdma_nego_refused(&rx->nego);
 	mutex_unlock(&rx->lock);
+}
+
+/*
+ * The handle that costs most to invalidate. Each was registered for this RPC
+ * alone, so that none must stay valid.
+ */
+static u32 rpcrdma_best_handle(const struct rpcrdma_req *req)
+{
+	struct rpcrdma_mr *mr;
+	u32 handle = 0, best = 0;
+
+	list_for_each_entry(mr, &req->mrs, list) {
+		if (mr->mr->length > best) {
+			best = mr->mr->length;
+			handle = mr->mr->rkey;
+		}
+	}
+	return handle;
+}
+
+/**
+ * rpcrdma_version_form - decide how a Call is written
+ * @rx: transport
+ * @req: request with the MRs that the Call offers; its @form is the result
+ *
+ * Context: process, under rpcrdma_xprt.lock.
+ */
+void rpcrdma_version_form(const struct rpcrdma_xprt *rx,
+			  struct rpcrdma_req *req)
+{
+	if (list_empty(&req->mrs)) {
+		req->form = rx->plain_form;
+		return;
+	}
+	req->form = rx->form;
+	if (rpcrdma_nego_invalidates(&rx->nego))
+		req->form.inv_handle = rpcrdma_best_handle(req);
 }
 
 /**

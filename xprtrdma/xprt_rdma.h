@@ -49,21 +49,14 @@
 /* Receives beyond the credits, so that they can be posted in batches */
 #define XPRT_RDMA_RECV_BATCH	8U
 
-/* SGEs of a Send: header, head, pages of the largest inline Call, tail */
-#define XPRT_RDMA_SEND_SGES	20U
-
 /*
- * Size of the buffer from which a request is sent. An inline Call up to this
- * size, header included, is copied into it and leaves as one SGE of memory
- * that stays mapped: no Send completion, nothing to unmap.
+ * The buffer from which a request is sent, and thereby the largest inline
+ * threshold of Calls. An inline Call is copied into it behind its header, and
+ * the buffer stays mapped: the Send is not signalled, and nothing is to be
+ * unmapped. Beyond this size a Read chunk costs less than the copy. The buffer
+ * takes two pages, for each slot that was ever used.
  */
-#define XPRT_RDMA_SEND_BUF	4096U
-
-/* Room to reckon with for a Transport Header: what every peer can receive */
-#define XPRT_RDMA_HDR_ROOM	RPCRDMA_INLINE_MIN
-
-/* Page data of so many octets are copied into the buffer that a Call is sent from */
-#define XPRT_RDMA_PULLUP_MAX	(XPRT_RDMA_SEND_BUF - XPRT_RDMA_HDR_ROOM)
+#define XPRT_RDMA_SEND_BUF	8192U
 
 struct rpcrdma_req;
 struct rpcrdma_xprt;
@@ -136,8 +129,8 @@ enum rpcrdma_wire {
  * struct rpcrdma_req - one slot: an RPC, its buffers and its Send
  * @rqst: sunrpc's part
  * @rx: transport
- * @kref: one for the RPC layer, one while on the wire, one for a signalled
- *	Send: the slot is free when all have let go
+ * @kref: one for the RPC layer, one while on the wire, one for the Send of a
+ *	Reply to a callback
  * @next: the next one in the list of free slots
  * @all: in the list of all slots
  * @wire: enum rpcrdma_wire
@@ -145,22 +138,16 @@ enum rpcrdma_wire {
  * @form: how it was sent; of a callback, how its Reply will be
  * @came_by: of a callback, the number of the connection that it came by
  * @owed: of a callback, that connection has no Reply to it yet
- * @hdr: Transport Header, and behind it the octets that are copied
- * @hdr_before: a smaller one that the device may still read, until the next Send is
- *	complete
- * @enc: writes the header. Here, as each Call would pay for one on the stack
+ * @hdr: Transport Header, and behind it the inline part of the Call
  * @sbuf: the Call, as XDR encodes it
  * @sbuf_size: its size
  * @rbuf: the Reply's head and tail
  * @rbuf_size: its size
- * @sending: the Send is signalled, for what it has mapped or what is before it
  * @credits_spent: it was given up, and too few credits are left to go on
  * @spent_cookie: of the connection that this happened to
  * @chain: REG_MRs and Send
- * @send_wr: the Send; of one SGE while nobody sends
- * @sges: its SGEs. The first is @hdr while that is mapped, and the last may be a part
- *	of it
- * @mapped: how many, from the second on, are mapped for this Send only
+ * @send_wr: the Send
+ * @sge: of @hdr
  * @mrs: MRs the peer may use
  * @inv_chain: LOCAL_INVs
  * @recv: the Reply, while @inv_chain is in progress
@@ -180,20 +167,16 @@ struct rpcrdma_req {
 	bool owed;
 
 	struct rpcrdma_dmabuf hdr;
-	struct rpcrdma_dmabuf hdr_before;
-	struct rpcrdma_enc enc;
 	void *sbuf;
 	size_t sbuf_size;
 	void *rbuf;
 	size_t rbuf_size;
 
-	bool sending;
 	bool credits_spent;
 	u32 spent_cookie;
 	struct rpcrdma_chain chain;
 	struct ib_send_wr send_wr;
-	struct ib_sge sges[XPRT_RDMA_SEND_SGES];
-	u32 mapped;
+	struct ib_sge sge;
 
 	struct list_head mrs;
 	struct rpcrdma_chain inv_chain;
@@ -263,13 +246,10 @@ struct rpcrdma_xprt_stats {
  * @nego: version of the protocol (@lock)
  * @form: how the next Call is written if it has chunks, by @nego (@lock)
  * @plain_form: the same if it has none (@lock)
- * @plain: which Calls are sent from their requests' buffers without a plan, by
- *	@plain_form and the thresholds (@lock)
- * @gathered: the same of those whose page data the device gathers (@lock)
  * @version_worker: when the first message in a version is not answered
  * @limits: what the decoder takes on the connection
  * @pool: MRs
- * @fence_wait: who waits for the memory of an abandoned RPC
+ * @abort_wait: tasks that wait for the memory of an aborted RPC
  * @req_lock: protects what follows; may be taken within transport_lock, and the Send
  *	Queue's lock within it
  * @free: free slots, the one last used first
@@ -296,13 +276,11 @@ struct rpcrdma_xprt {
 	struct rpcrdma_nego nego;
 	struct rpcrdma_form form;
 	struct rpcrdma_form plain_form;
-	struct rpcrdma_plain plain;
-	struct rpcrdma_plain gathered;
 	struct delayed_work version_worker;
 	struct rpcrdma_limits limits;
 
 	struct rpcrdma_mr_pool pool;
-	wait_queue_head_t fence_wait;
+	wait_queue_head_t abort_wait;
 
 	spinlock_t req_lock;
 	struct rpcrdma_req *free;
@@ -344,20 +322,6 @@ static inline struct rpcrdma_req *to_rpcrdma_req(struct rpc_rqst *rqst)
 }
 
 /**
- * rpcrdma_req_sending - may our device still read memory of the Upper Layer's?
- * @req: request
- *
- * Context: any.
- *
- * Return: false once its Send is complete and unmapped.
- */
-static inline bool rpcrdma_req_sending(const struct rpcrdma_req *req)
-{
-	/* Pairs with rpcrdma_send_done() */
-	return smp_load_acquire(&req->sending);
-}
-
-/**
  * rpcrdma_req_on_wire - was this request sent and not answered?
  * @req: slot
  *
@@ -382,9 +346,6 @@ extern unsigned int xprt_rdma_version_memory;
 int xprt_rdma_sysctl_init(void);
 void xprt_rdma_sysctl_exit(void);
 
-/* stats.c */
-void xprt_rdma_print_stats(struct rpc_xprt *xprt, struct seq_file *seq);
-
 /* connect.c */
 void rpcrdma_connect_init(struct rpcrdma_xprt *rx);
 void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
@@ -399,6 +360,8 @@ void rpcrdma_version_begin(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
 void rpcrdma_version_end(struct rpcrdma_xprt *rx);
 void rpcrdma_version_refused(struct rpcrdma_xprt *rx, int err);
 void rpcrdma_version_first_sent(struct rpcrdma_xprt *rx);
+void rpcrdma_version_form(const struct rpcrdma_xprt *rx,
+			  struct rpcrdma_req *req);
 bool rpcrdma_version_heard(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 			   const struct rpcrdma_hdr *hdr);
 bool rpcrdma_version_resend(struct rpcrdma_req *req,
@@ -445,7 +408,6 @@ void rpcrdma_req_destroy(struct rpcrdma_req *req);
 void rpcrdma_req_put(struct rpcrdma_req *req);
 int rpcrdma_reqs_create(struct rpcrdma_xprt *rx, unsigned int count);
 void rpcrdma_reqs_destroy(struct rpcrdma_xprt *rx);
-int rpcrdma_req_reserve(struct rpcrdma_req *req, u32 size, gfp_t gfp);
 int rpcrdma_req_map_anew(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
 int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
 bool rpcrdma_req_answered(struct rpcrdma_req *req);
@@ -482,48 +444,14 @@ static inline int rpcrdma_req_map(struct rpcrdma_ep *ep,
 static inline void rpcrdma_req_fill(struct rpcrdma_req *req, u32 len)
 {
 	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
-	req->sges[0].length = len;
+	req->sge.length = len;
 }
 
-/**
- * rpcrdma_page_count - pages that hold the page data of a buffer
- * @buf: buffer
- *
- * Context: any.
- *
- * Return: their number.
- */
-static inline u32 rpcrdma_page_count(const struct xdr_buf *buf)
-{
-	if (!buf->page_len)
-		return 0;
-	return DIV_ROUND_UP(offset_in_page(buf->page_base) + buf->page_len,
-			    PAGE_SIZE);
-}
+/* marshal.c */
+int rpcrdma_marshal_req(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
+			struct rpcrdma_req *req);
 
-/**
- * struct rpcrdma_body - what of a Call travels in its Send
- * @snd: the Call
- * @pages: octets of its page data; 0 when they travel in a chunk
- * @skip: octets at the beginning of its tail that do not travel
- */
-struct rpcrdma_body {
-	const struct xdr_buf *snd;
-	u32 pages;
-	u32 skip;
-};
-
-/* body.c */
-u32 rpcrdma_page_sges(const struct rpcrdma_ep *ep);
-int rpcrdma_body_put(struct rpcrdma_ep *ep, struct rpcrdma_req *req, u32 at,
-		     const struct rpcrdma_body *body);
-void rpcrdma_body_unmap(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
-
-/* chunks.c */
-int rpcrdma_call_prepare(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
-			 struct rpcrdma_req *req);
-
-/* call.c */
+/* send.c */
 int xprt_rdma_send_request(struct rpc_rqst *rqst);
 
 /* reply.c */
@@ -544,9 +472,6 @@ bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
 int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 			   void (*done)(struct rpcrdma_chain *chain,
 					enum ib_wc_status status));
-
-/* fence.c */
-void rpcrdma_req_fence(struct rpcrdma_req *req);
 
 /* Parts of an xdr_buf, in their order */
 #define RPCRDMA_PART_HEAD	1U

@@ -16,7 +16,7 @@ fence_probe() {
 	for e in 'p:fence/closing rpcrdma_client_closing' \
 		'p:fence/drained rpcrdma_client_release' \
 		'p:fence/reply rpcrdma_inv_done status=%si:u32' \
-		'p:fence/abandoned rpcrdma_fence_done status=%si:u32' \
+		'p:fence/abandoned rpcrdma_abort_done status=%si:u32' \
 		'p:fence/put rpcrdma_mrs_put head=%si:x64 first=+0(%si):x64'; do
 		echo "$e" >>$FENCE_PROBES
 	done
