@@ -19,19 +19,19 @@
  * told. In a Receive's context: not to wait for writeback over this transport, nor
  * for memory that the Replies behind this callback would free.
  */
-static struct rpcrdma_req *rpcrdma_bc_req_create(struct rpcrdma_xprt *rx)
+static struct xprt_rdma_req *xprt_rdma_bc_req_create(struct xprt_rdma *rx)
 {
 	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN;
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 
-	req = rpcrdma_req_create(rx, gfp);
+	req = xprt_rdma_req_create(rx, gfp);
 	if (!req)
 		return NULL;
 	req->sbuf = kmalloc(PAGE_SIZE, gfp);
 	req->rbuf = kmalloc(PAGE_SIZE, gfp);
 	if (!req->sbuf || !req->rbuf ||
 	    rpcrdma_dmabuf_alloc(&req->hdr, PAGE_SIZE, DMA_TO_DEVICE, gfp)) {
-		rpcrdma_req_destroy(req);
+		xprt_rdma_req_destroy(req);
 		return NULL;
 	}
 	req->sbuf_size = PAGE_SIZE;
@@ -67,7 +67,7 @@ int xprt_rdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
  */
 size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt)
 {
-	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 	u32 threshold = min(READ_ONCE(rx->inline_send),
 			    READ_ONCE(rx->inline_recv));
 	/* In version two the server may use the option */
@@ -97,12 +97,12 @@ unsigned int xprt_rdma_bc_num_slots(struct rpc_xprt *xprt)
  * sunrpc drops a Reply for want of memory, when it has waited for a minute to be sent, or
  * with the RPC of somebody else who is killed and was to send it.
  */
-static void rpcrdma_bc_unanswered(struct rpcrdma_req *req)
+static void xprt_rdma_bc_unanswered(struct xprt_rdma_req *req)
 {
-	struct rpcrdma_xprt *rx = req->rx;
+	struct xprt_rdma *rx = req->rx;
 
 	mutex_lock(&rx->lock);
-	if (rx->ep && rx->ep->number == req->came_by && rpcrdma_ep_live(rx->ep))
+	if (rx->ep && rx->ep->number == req->conn_id && rpcrdma_ep_live(rx->ep))
 		rpcrdma_ep_fail_reason(rx->ep, -EIO, "a callback was not answered");
 	mutex_unlock(&rx->lock);
 }
@@ -118,12 +118,12 @@ static void rpcrdma_bc_unanswered(struct rpcrdma_req *req)
  */
 void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst)
 {
-	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
+	struct xprt_rdma_req *req = to_xprt_rdma_req(rqst);
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
-	if (unlikely(req->owed))
-		rpcrdma_bc_unanswered(req);
-	rpcrdma_req_put(req);
+	if (unlikely(req->reply_pending))
+		xprt_rdma_bc_unanswered(req);
+	xprt_rdma_req_put(req);
 	xprt_put(xprt);
 }
 
@@ -132,7 +132,7 @@ void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst)
  * queued then stays there, with its reference to the transport. A queued callback has
  * one, so that without any there may be no service by now, and its pointer is stale.
  */
-static void rpcrdma_bc_drop_queued(struct rpc_xprt *xprt)
+static void xprt_rdma_bc_drop_queued(struct rpc_xprt *xprt)
 {
 	struct rpc_rqst *rqst, *next;
 	LIST_HEAD(queued);
@@ -147,7 +147,7 @@ static void rpcrdma_bc_drop_queued(struct rpc_xprt *xprt)
 	list_for_each_entry_safe(rqst, next, &queued, rq_bc_pa_list) {
 		atomic_dec(&xprt->bc_slot_count);
 		/* With their session */
-		to_rpcrdma_req(rqst)->owed = false;
+		to_xprt_rdma_req(rqst)->reply_pending = false;
 		xprt_rdma_bc_free_rqst(rqst);
 	}
 }
@@ -163,10 +163,10 @@ static void rpcrdma_bc_drop_queued(struct rpc_xprt *xprt)
  */
 void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 {
-	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 	struct rpc_rqst *rqst;
 
-	rpcrdma_bc_drop_queued(xprt);
+	xprt_rdma_bc_drop_queued(xprt);
 	for (;;) {
 		spin_lock(&xprt->bc_pa_lock);
 		rqst = list_first_entry_or_null(&xprt->bc_pa_list,
@@ -178,14 +178,14 @@ void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 		spin_unlock(&xprt->bc_pa_lock);
 		if (!rqst)
 			return;
-		rpcrdma_req_destroy(to_rpcrdma_req(rqst));
+		xprt_rdma_req_destroy(to_xprt_rdma_req(rqst));
 	}
 }
 
-static struct rpcrdma_req *rpcrdma_bc_req_get(struct rpcrdma_xprt *rx)
+static struct xprt_rdma_req *xprt_rdma_bc_req_get(struct xprt_rdma *rx)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 	struct rpc_rqst *rqst;
 	bool create = false;
 
@@ -200,9 +200,9 @@ static struct rpcrdma_req *rpcrdma_bc_req_get(struct rpcrdma_xprt *rx)
 	}
 	spin_unlock(&xprt->bc_pa_lock);
 	if (!create)
-		return rqst ? to_rpcrdma_req(rqst) : NULL;
+		return rqst ? to_xprt_rdma_req(rqst) : NULL;
 
-	req = rpcrdma_bc_req_create(rx);
+	req = xprt_rdma_bc_req_create(rx);
 	if (!req) {
 		spin_lock(&xprt->bc_pa_lock);
 		rx->bc_count--;
@@ -211,15 +211,15 @@ static struct rpcrdma_req *rpcrdma_bc_req_get(struct rpcrdma_xprt *rx)
 	return req;
 }
 
-static void rpcrdma_bc_fill(struct rpcrdma_req *req,
-			    const struct rpcrdma_recv *recv)
+static void xprt_rdma_bc_fill(struct xprt_rdma_req *req,
+			      const struct rpcrdma_recv *recv)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 	struct rpc_rqst *rqst = &req->rqst;
 	struct xdr_buf *rcv = &rqst->rq_rcv_buf;
 
-	req->came_by = recv->ep->number;
-	req->owed = true;
+	req->conn_id = recv->ep->number;
+	req->reply_pending = true;
 	rpcrdma_form_of_reply(&req->form, hdr);
 	memcpy(req->rbuf, hdr->buf + hdr->body, hdr->body_len);
 	xdr_buf_init(rcv, req->rbuf, hdr->body_len);
@@ -236,35 +236,35 @@ static void rpcrdma_bc_fill(struct rpcrdma_req *req,
 	rqst->rq_cong = 1;
 }
 
-static void rpcrdma_bc_send_done(struct rpcrdma_chain *chain,
-				 enum ib_wc_status status)
+static void xprt_rdma_bc_send_done(struct rpcrdma_chain *chain,
+				   enum ib_wc_status status)
 {
-	rpcrdma_req_put(container_of(chain, struct rpcrdma_req, chain));
+	xprt_rdma_req_put(container_of(chain, struct xprt_rdma_req, chain));
 }
 
 /* Send @len octets of the request's own buffer */
-static int rpcrdma_bc_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
-			   u32 len)
+static int xprt_rdma_bc_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
+			     u32 len)
 {
 	int rc;
 
-	if (rpcrdma_req_map(ep, req))
+	if (xprt_rdma_req_map(ep, req))
 		return -ENOBUFS;
-	rpcrdma_req_fill(req, len);
+	xprt_rdma_req_fill(req, len);
 	/* No answer will tell us when the buffer is free: its completion does */
-	rpcrdma_chain_init(&req->chain, rpcrdma_bc_send_done);
+	rpcrdma_chain_init(&req->chain, xprt_rdma_bc_send_done);
 	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
 	kref_get(&req->kref);
 	rc = rpcrdma_sendq_post(ep, &req->chain);
 	if (rc)
-		rpcrdma_req_put(req);
+		xprt_rdma_req_put(req);
 	return rc;
 }
 
-static struct rpcrdma_req *rpcrdma_bc_req_need(struct rpcrdma_xprt *rx,
-					       struct rpcrdma_ep *ep)
+static struct xprt_rdma_req *xprt_rdma_bc_req_need(struct xprt_rdma *rx,
+						   struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_req *req = rpcrdma_bc_req_get(rx);
+	struct xprt_rdma_req *req = xprt_rdma_bc_req_get(rx);
 
 	if (!req)
 		rpcrdma_ep_fail_reason(ep, -ENOBUFS,
@@ -272,29 +272,30 @@ static struct rpcrdma_req *rpcrdma_bc_req_need(struct rpcrdma_xprt *rx,
 	return req;
 }
 
-static void rpcrdma_bc_send_error(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
-				  enum rpcrdma_errcode errcode)
+static void xprt_rdma_bc_send_error(struct xprt_rdma *rx,
+				    struct rpcrdma_recv *recv,
+				    enum rpcrdma_errcode errcode)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 	struct rpcrdma_ep *ep = recv->ep;
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 	struct rpcrdma_enc enc;
 
-	req = rpcrdma_bc_req_need(rx, ep);
+	req = xprt_rdma_bc_req_need(rx, ep);
 	if (!req)
 		return;
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
 	rpcrdma_enc_error(&enc, hdr->xid, hdr->vers, ep->sizes.bc_credits,
 			  errcode);
 	/* RFC 8166, section 4.5.4: the server must not wait for ever */
-	if (rpcrdma_bc_post(ep, req, enc.len) == -ENOBUFS)
+	if (xprt_rdma_bc_post(ep, req, enc.len) == -ENOBUFS)
 		rpcrdma_ep_fail_reason(ep, -ENOBUFS,
 				       "an error could not be sent");
-	rpcrdma_req_put(req);
+	xprt_rdma_req_put(req);
 }
 
 /**
- * rpcrdma_bc_refuse - answer a callback with an error
+ * xprt_rdma_bc_refuse - answer a callback with an error
  * @rx: transport
  * @recv: message; stays the caller's
  * @errcode: which
@@ -303,8 +304,8 @@ static void rpcrdma_bc_send_error(struct rpcrdma_xprt *rx, struct rpcrdma_recv *
  *
  * Context: process (workqueue of the Receive CQ).
  */
-void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
-		       enum rpcrdma_errcode errcode)
+void xprt_rdma_bc_refuse(struct xprt_rdma *rx, struct rpcrdma_recv *recv,
+			 enum rpcrdma_errcode errcode)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 
@@ -313,22 +314,24 @@ void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
 		rpcrdma_ep_warn(recv->ep, "callback refused, XID 0x%08x: %s", hdr->xid,
 				rpcrdma_hdr_has_chunks(hdr) ? "it has chunks" :
 							      "no RPC Call in it");
-	rpcrdma_bc_send_error(rx, recv, errcode);
+	xprt_rdma_bc_send_error(rx, recv, errcode);
 }
 
 /* There is nothing wrong with its header */
-static void rpcrdma_bc_decline(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
-			       const char *why)
+static void xprt_rdma_bc_decline(struct xprt_rdma *rx,
+				 struct rpcrdma_recv *recv, const char *why)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 
 	rpcrdma_ep_warn(recv->ep, "callback refused, XID 0x%08x: %s", hdr->xid, why);
-	rpcrdma_bc_send_error(rx, recv, hdr->vers == RPCRDMA_V1 ? RPCRDMA_ERR_CHUNK :
-								  RPCRDMA_ERR_BAD_HEADER);
+	xprt_rdma_bc_send_error(rx, recv,
+				hdr->vers == RPCRDMA_V1 ?
+					RPCRDMA_ERR_CHUNK :
+					RPCRDMA_ERR_BAD_HEADER);
 }
 
 /**
- * rpcrdma_bc_received - a callback came from the server
+ * xprt_rdma_bc_received - a callback came from the server
  * @rx: transport
  * @recv: accepted message of direction Call, without chunks; stays the
  *	caller's
@@ -339,20 +342,20 @@ static void rpcrdma_bc_decline(struct rpcrdma_xprt *rx, struct rpcrdma_recv *rec
  *
  * Context: process (workqueue of the Receive CQ).
  */
-void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
+void xprt_rdma_bc_received(struct xprt_rdma *rx, struct rpcrdma_recv *recv)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
 	struct svc_serv *serv;
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 
 	if (recv->hdr.body_len > PAGE_SIZE) {
-		rpcrdma_bc_decline(rx, recv, "larger than a page");
+		xprt_rdma_bc_decline(rx, recv, "larger than a page");
 		return;
 	}
-	req = rpcrdma_bc_req_need(rx, recv->ep);
+	req = xprt_rdma_bc_req_need(rx, recv->ep);
 	if (!req)
 		return;
-	rpcrdma_bc_fill(req, recv);
+	xprt_rdma_bc_fill(req, recv);
 
 	/* The service goes away after xprt_rdma_bc_destroy(), not before */
 	spin_lock(&xprt->bc_pa_lock);
@@ -365,18 +368,18 @@ void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv)
 	}
 	spin_unlock(&xprt->bc_pa_lock);
 	if (req) {
-		rpcrdma_req_put(req);
-		rpcrdma_bc_decline(rx, recv, "no service for it");
+		xprt_rdma_req_put(req);
+		xprt_rdma_bc_decline(rx, recv, "no service for it");
 	}
 }
 
 /*
  * Called with rx->lock.
  *
- * Return: see rpcrdma_bc_send_reply(); also -EMSGSIZE when it exceeds the inline
+ * Return: see xprt_rdma_bc_send_reply(); also -EMSGSIZE when it exceeds the inline
  * threshold, -EIO.
  */
-static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
+static int xprt_rdma_bc_send(struct rpcrdma_ep *ep, struct xprt_rdma_req *req)
 {
 	const struct xdr_buf *snd = &req->rqst.rq_snd_buf;
 	struct rpcrdma_enc enc;
@@ -394,11 +397,11 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 		return -EMSGSIZE;
 	if (read_bytes_from_xdr_buf(snd, 0, req->hdr.data + enc.len, snd->len))
 		return -EIO;
-	return rpcrdma_bc_post(ep, req, enc.len + snd->len);
+	return xprt_rdma_bc_post(ep, req, enc.len + snd->len);
 }
 
 /**
- * rpcrdma_bc_send_reply - send the Reply to a callback
+ * xprt_rdma_bc_send_reply - send the Reply to a callback
  * @rqst: slot with the Reply in rq_snd_buf
  *
  * It takes no credit: those are for Calls. One that can never be sent costs
@@ -413,23 +416,23 @@ static int rpcrdma_bc_send(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
  * Return: 0, also for that; -ENOBUFS to come again later; -ENOTCONN, also when it can never be
  * sent.
  */
-int rpcrdma_bc_send_reply(struct rpc_rqst *rqst)
+int xprt_rdma_bc_send_reply(struct rpc_rqst *rqst)
 {
-	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
-	struct rpcrdma_xprt *rx = req->rx;
+	struct xprt_rdma_req *req = to_xprt_rdma_req(rqst);
+	struct xprt_rdma *rx = req->rx;
 	int rc = -ENOTCONN;
 
 	if (!xprt_connected(&rx->xprt))
 		return -ENOTCONN;
 	mutex_lock(&rx->lock);
-	if (rx->ep && rx->ep->number != req->came_by)
+	if (rx->ep && rx->ep->number != req->conn_id)
 		rc = 0;
 	else if (rx->ep && rpcrdma_ep_live(rx->ep))
-		rc = rpcrdma_bc_send(rx->ep, req);
+		rc = xprt_rdma_bc_send(rx->ep, req);
 	if (rc == -EMSGSIZE || rc == -EIO)
 		rpcrdma_ep_fail_reason(rx->ep, rc, "the reply to a callback cannot be sent");
 	mutex_unlock(&rx->lock);
-	req->owed = rc;
+	req->reply_pending = rc;
 	if (!rc || rc == -ENOBUFS)
 		return rc;
 	xprt_force_disconnect(&rx->xprt);

@@ -16,7 +16,7 @@
  * Reply, and how many octets a Reply may have in its own chunks is compared
  * with what was offered.
  */
-static const struct rpcrdma_limits rpcrdma_client_limits = {
+static const struct rpcrdma_limits xprt_rdma_client_limits = {
 	.vers_min		= RPCRDMA_V1,
 	.vers_max		= RPCRDMA_V1,
 	.max_read_segs		= U32_MAX,
@@ -28,55 +28,55 @@ static const struct rpcrdma_limits rpcrdma_client_limits = {
 /* Between attempts to connect: doubles from the first to the second */
 #define RECONNECT_MIN	(5 * HZ)
 
-static int rpcrdma_client_setup(struct rpcrdma_ep *ep)
+static int xprt_rdma_client_setup(struct rpcrdma_ep *ep)
 {
-	return rpcrdma_mrs_setup(ep->owner, ep);
+	return xprt_rdma_mrs_setup(ep->owner, ep);
 }
 
 /*
  * xprt_destroy() waits for the send lock, which the worker has, before it tells us that
  * nobody wants the transport any more: that may be an umount.
  */
-static bool rpcrdma_connect_unwanted(const struct rpcrdma_xprt *rx)
+static bool xprt_rdma_connect_unwanted(const struct xprt_rdma *rx)
 {
 	return !kref_read(&rx->xprt.kref);
 }
 
-static bool rpcrdma_client_unwanted(struct rpcrdma_ep *ep)
+static bool xprt_rdma_client_unwanted(struct rpcrdma_ep *ep)
 {
-	return rpcrdma_connect_unwanted(ep->owner);
+	return xprt_rdma_connect_unwanted(ep->owner);
 }
 
 /*
  * Before the connect worker has set CONNECTED, it sees for itself that the
  * endpoint is down; afterwards sunrpc must hear it from us.
  */
-static void rpcrdma_client_closing(struct rpcrdma_ep *ep)
+static void xprt_rdma_client_closing(struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_xprt *rx = ep->owner;
+	struct xprt_rdma *rx = ep->owner;
 
-	/* Pairs with the one in rpcrdma_connected() */
+	/* Pairs with the one in xprt_rdma_connected() */
 	smp_mb();
 	if (xprt_connected(&rx->xprt))
 		xprt_force_disconnect(&rx->xprt);
 }
 
-static void rpcrdma_client_release(struct rpcrdma_ep *ep)
+static void xprt_rdma_client_release(struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_xprt *rx = ep->owner;
+	struct xprt_rdma *rx = ep->owner;
 
-	rpcrdma_mrs_release(rx);
-	rpcrdma_reqs_release(rx, ep);
+	xprt_rdma_mrs_release(rx);
+	xprt_rdma_reqs_release(rx, ep);
 }
 
 /* The transport may be freed by now */
-static void rpcrdma_client_dead(struct rpcrdma_ep *ep)
+static void xprt_rdma_client_dead(struct rpcrdma_ep *ep)
 {
 }
 
-static void rpcrdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
+static void xprt_rdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 {
-	const struct rpcrdma_xprt *rx = ep->owner;
+	const struct xprt_rdma *rx = ep->owner;
 
 	seq_printf(seq,
 		   " granted=%u abandoned=%u mrs=%u local_inv_needed=%lu bad_replies=%lu callbacks=%lu",
@@ -88,7 +88,7 @@ static void rpcrdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 		   rx->nego.v1_known ? "yes" : "no");
 }
 
-static bool rpcrdma_client_swaps(struct rpcrdma_ep *ep)
+static bool xprt_rdma_client_swaps(struct rpcrdma_ep *ep)
 {
 	return xprt_rdma_swaps(ep->owner);
 }
@@ -97,28 +97,28 @@ static bool rpcrdma_client_swaps(struct rpcrdma_ep *ep)
  * Version two requires callbacks (draft-cel-nfsv4-rpcrdma-version-two-00, section 4.2),
  * and a kernel may be without.
  */
-static u32 rpcrdma_highest_version(void)
+static u32 xprt_rdma_highest_version(void)
 {
 	return IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL) ? READ_ONCE(xprt_rdma_max_version) :
 						       RPCRDMA_V1;
 }
 
-static const struct rpcrdma_ep_ops rpcrdma_client_ops = {
+static const struct rpcrdma_ep_ops xprt_rdma_client_ops = {
 	.side		= "client",
-	.setup		= rpcrdma_client_setup,
-	.received	= rpcrdma_received,
-	.unwanted	= rpcrdma_client_unwanted,
-	.closing	= rpcrdma_client_closing,
-	.release	= rpcrdma_client_release,
-	.swaps		= rpcrdma_client_swaps,
-	.dead		= rpcrdma_client_dead,
-	.show		= rpcrdma_client_show,
+	.setup		= xprt_rdma_client_setup,
+	.received	= xprt_rdma_received,
+	.unwanted	= xprt_rdma_client_unwanted,
+	.closing	= xprt_rdma_client_closing,
+	.release	= xprt_rdma_client_release,
+	.swaps		= xprt_rdma_client_swaps,
+	.dead		= xprt_rdma_client_dead,
+	.show		= xprt_rdma_client_show,
 };
 
-static struct rpcrdma_ep *rpcrdma_client_ep_create(struct rpcrdma_xprt *rx)
+static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 {
 	struct rpcrdma_ep_attr attr = {
-		.ops = &rpcrdma_client_ops,
+		.ops = &xprt_rdma_client_ops,
 		.owner = rx,
 		.net = rx->xprt.xprt_net,
 		.want = {
@@ -134,7 +134,7 @@ static struct rpcrdma_ep *rpcrdma_client_ep_create(struct rpcrdma_xprt *rx)
 					      RPCRDMA_INLINE_UNIT)),
 		.inline_recv = round_down(READ_ONCE(xprt_rdma_inline_read),
 					  RPCRDMA_INLINE_UNIT),
-		.max_version = rpcrdma_highest_version(),
+		.max_version = xprt_rdma_highest_version(),
 		.connect_timeout = READ_ONCE(xprt_rdma_connect_timeout) * HZ,
 		/* Plain spinlocks of sunrpc's are taken: never in softirq */
 		.send_poll = IB_POLL_WORKQUEUE,
@@ -146,7 +146,7 @@ static struct rpcrdma_ep *rpcrdma_client_ep_create(struct rpcrdma_xprt *rx)
 	return rpcrdma_ep_create(&attr);
 }
 
-static void rpcrdma_set_ep(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
+static void xprt_rdma_set_ep(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 {
 	mutex_lock(&rx->lock);
 	rx->ep = ep;
@@ -154,13 +154,13 @@ static void rpcrdma_set_ep(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
 }
 
 /**
- * rpcrdma_disconnect - end the connection, if there is one
+ * xprt_rdma_disconnect - end the connection, if there is one
  * @rx: transport, with its send lock held
  *
  * Context: process, sleeps until the endpoint is dead: then no request is on
  * the wire and none has an MR.
  */
-void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
+void xprt_rdma_disconnect(struct xprt_rdma *rx)
 {
 	struct rpcrdma_ep *ep = rx->ep;
 
@@ -168,39 +168,39 @@ void rpcrdma_disconnect(struct rpcrdma_xprt *rx)
 		return;
 	rpcrdma_ep_close(ep);
 	rpcrdma_ep_wait_dead(ep);
-	rpcrdma_set_ep(rx, NULL);
+	xprt_rdma_set_ep(rx, NULL);
 	rpcrdma_ep_put(ep);
 	/* Nothing is on the wire: nobody keeps a credit */
-	rpcrdma_credits_reset(rx);
-	rpcrdma_version_end(rx);
+	xprt_rdma_credits_reset(rx);
+	xprt_rdma_version_end(rx);
 }
 
-static int rpcrdma_connect(struct rpcrdma_xprt *rx)
+static int xprt_rdma_try_connect(struct xprt_rdma *rx)
 {
 	struct rpcrdma_ep *ep;
 	int rc;
 
-	rpcrdma_disconnect(rx);
-	ep = rpcrdma_client_ep_create(rx);
+	xprt_rdma_disconnect(rx);
+	ep = xprt_rdma_client_ep_create(rx);
 	if (!ep) {
 		rx->last_reason = NULL;
 		return -ENOMEM;
 	}
-	rpcrdma_set_ep(rx, ep);
-	rpcrdma_credits_reset(rx);
+	xprt_rdma_set_ep(rx, ep);
+	xprt_rdma_credits_reset(rx);
 	rx->limits.vers_max = ep->max_version;
 	rc = rpcrdma_ep_connect(ep, NULL, (struct sockaddr *)&rx->xprt.addr);
 	if (rc) {
 		rx->last_reason = ep->reason;
-		rpcrdma_disconnect(rx);
-		rpcrdma_version_refused(rx, rc);
+		xprt_rdma_disconnect(rx);
+		xprt_rdma_version_refused(rx, rc);
 		return rc;
 	}
-	rpcrdma_version_begin(rx, ep);
+	xprt_rdma_version_begin(rx, ep);
 	return 0;
 }
 
-static void rpcrdma_connected(struct rpcrdma_xprt *rx)
+static void xprt_rdma_connected(struct xprt_rdma *rx)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
 
@@ -208,7 +208,7 @@ static void rpcrdma_connected(struct rpcrdma_xprt *rx)
 	xprt->stat.connect_count++;
 	xprt->stat.connect_time += (long)jiffies - xprt->stat.connect_start;
 	xprt_set_connected(xprt);
-	/* It may be down again: rpcrdma_client_closing() or we tell sunrpc */
+	/* It may be down again: xprt_rdma_client_closing() or we tell sunrpc */
 	smp_mb();
 	if (!rpcrdma_ep_live(rx->ep))
 		xprt_force_disconnect(xprt);
@@ -220,7 +220,7 @@ static void rpcrdma_connected(struct rpcrdma_xprt *rx)
  * before must survive until the device or the server is back: one that connects
  * anew, or whose further connections (nconnect) are made by hard RPCs.
  */
-static int rpcrdma_connect_error(const struct rpcrdma_xprt *rx, int rc)
+static int xprt_rdma_connect_error(const struct xprt_rdma *rx, int rc)
 {
 	switch (rc) {
 	case -ECONNREFUSED:
@@ -245,29 +245,30 @@ static int rpcrdma_connect_error(const struct rpcrdma_xprt *rx, int rc)
 }
 
 /* Return: whether the back-off is not over. The worker comes again, to look at both */
-static bool rpcrdma_connect_waits(struct rpcrdma_xprt *rx)
+static bool xprt_rdma_connect_waits(struct xprt_rdma *rx)
 {
 	long left = rx->connect_at - jiffies;
 
-	if (left <= 0 || rpcrdma_connect_unwanted(rx))
+	if (left <= 0 || xprt_rdma_connect_unwanted(rx))
 		return false;
 	queue_delayed_work(xprtiod_workqueue, &rx->connect_worker, min_t(long, left, HZ));
 	return true;
 }
 
-static void rpcrdma_connect_worker(struct work_struct *work)
+static void xprt_rdma_connect_worker(struct work_struct *work)
 {
-	struct rpcrdma_xprt *rx =
-		container_of(work, struct rpcrdma_xprt, connect_worker.work);
+	struct xprt_rdma *rx =
+		container_of(work, struct xprt_rdma, connect_worker.work);
 	struct rpc_xprt *xprt = &rx->xprt;
 	unsigned int reserves, nofs;
 	int rc;
 
-	if (rpcrdma_connect_waits(rx))
+	if (xprt_rdma_connect_waits(rx))
 		return;
 	reserves = xprt_rdma_use_reserves(rx);
 	nofs = memalloc_nofs_save();
-	rc = rpcrdma_connect_unwanted(rx) ? -ENOTCONN : rpcrdma_connect(rx);
+	rc = xprt_rdma_connect_unwanted(rx) ? -ENOTCONN :
+					      xprt_rdma_try_connect(rx);
 	rx->last_error = rc;
 	xprt_clear_connecting(xprt);
 	if (rc) {
@@ -276,9 +277,9 @@ static void rpcrdma_connect_worker(struct work_struct *work)
 		 * for. One who hears late shall not end the next, which may be there by then.
 		 */
 		xprt->connect_cookie++;
-		rc = rpcrdma_connect_error(rx, rc);
+		rc = xprt_rdma_connect_error(rx, rc);
 	} else {
-		rpcrdma_connected(rx);
+		xprt_rdma_connected(rx);
 		rc = -EAGAIN;
 	}
 	/* Not after the lock: who has sent its Call by then would send it once more */
@@ -289,17 +290,17 @@ static void rpcrdma_connect_worker(struct work_struct *work)
 }
 
 /**
- * rpcrdma_connect_init - prepare a new transport for connecting
+ * xprt_rdma_connect_init - prepare a new transport for connecting
  * @rx: transport
  *
  * Context: any.
  */
-void rpcrdma_connect_init(struct rpcrdma_xprt *rx)
+void xprt_rdma_connect_init(struct xprt_rdma *rx)
 {
 	mutex_init(&rx->lock);
-	INIT_DELAYED_WORK(&rx->connect_worker, rpcrdma_connect_worker);
-	rpcrdma_version_init(rx);
-	rx->limits = rpcrdma_client_limits;
+	INIT_DELAYED_WORK(&rx->connect_worker, xprt_rdma_connect_worker);
+	xprt_rdma_version_init(rx);
+	rx->limits = xprt_rdma_client_limits;
 	rx->inline_send = RPCRDMA_INLINE_MIN;
 	rx->inline_recv = RPCRDMA_INLINE_MIN;
 	rx->granted = 1;
@@ -317,7 +318,7 @@ void rpcrdma_connect_init(struct rpcrdma_xprt *rx)
  */
 void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 {
-	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 	unsigned long delay = xprt_reconnect_delay(xprt);
 
 	WARN_ON_ONCE(!xprt_lock_connect(xprt, task, rx));
@@ -325,7 +326,7 @@ void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 	rx->mounting = !xprt->stat.connect_count && RPC_IS_SOFTCONN(task);
 	xprt_reconnect_backoff(xprt, RECONNECT_MIN);
 	rx->connect_at = jiffies + delay;
-	if (!rpcrdma_connect_waits(rx))
+	if (!xprt_rdma_connect_waits(rx))
 		queue_delayed_work(xprtiod_workqueue, &rx->connect_worker, 0);
 }
 
@@ -337,13 +338,13 @@ void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task)
  */
 void xprt_rdma_close(struct rpc_xprt *xprt)
 {
-	rpcrdma_disconnect(to_rpcrdma_xprt(xprt));
+	xprt_rdma_disconnect(to_xprt_rdma(xprt));
 	xprt->connect_cookie++;
 	xprt_disconnect_done(xprt);
 }
 
 /**
- * rpcrdma_disconnect_late - end the connection, as an RPC had no Reply in its time
+ * xprt_rdma_disconnect_late - end the connection, as an RPC had no Reply in its time
  * @rx: transport; whoever calls need not have its send lock
  * @cookie: the connection that the Call was sent on; no other one is ended
  *
@@ -351,7 +352,7 @@ void xprt_rdma_close(struct rpc_xprt *xprt)
  *
  * Context: process, may sleep.
  */
-void rpcrdma_disconnect_late(struct rpcrdma_xprt *rx, unsigned int cookie)
+void xprt_rdma_disconnect_late(struct xprt_rdma *rx, unsigned int cookie)
 {
 	mutex_lock(&rx->lock);
 	/* A new endpoint is not there before the cookie has changed */
@@ -369,7 +370,7 @@ void rpcrdma_disconnect_late(struct rpcrdma_xprt *rx, unsigned int cookie)
  */
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt)
 {
-	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 
 	mutex_lock(&rx->lock);
 	if (rx->ep)

@@ -7,7 +7,7 @@
 #include "xprt_rdma.h"
 
 /* Called with transport_lock. Returns false when there is no credit left */
-static bool rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
+static bool xprt_rdma_credits_apply(struct xprt_rdma *rx)
 {
 	u32 left = 0;
 
@@ -18,7 +18,7 @@ static bool rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
 }
 
 /**
- * rpcrdma_credits_update - the server has granted credits
+ * xprt_rdma_credits_update - the server has granted credits
  * @rx: transport
  * @credits: from rpcrdma_hdr_grant()
  *
@@ -27,7 +27,7 @@ static bool rpcrdma_credits_apply(struct rpcrdma_xprt *rx)
  *
  * Context: process.
  */
-void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
+void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits)
 {
 	bool left;
 
@@ -35,7 +35,7 @@ void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
 		return;
 	spin_lock(&rx->xprt.transport_lock);
 	rx->granted = credits;
-	left = rpcrdma_credits_apply(rx);
+	left = xprt_rdma_credits_apply(rx);
 	spin_unlock(&rx->xprt.transport_lock);
 	if (unlikely(!left))
 		xprt_force_disconnect(&rx->xprt);
@@ -44,7 +44,7 @@ void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
 }
 
 /**
- * rpcrdma_credits_abandon - RPCs were given up, or answered after all
+ * xprt_rdma_credits_abandon - RPCs were given up, or answered after all
  * @rx: transport
  * @by: how many more keep a credit of their own
  *
@@ -53,16 +53,16 @@ void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits)
  * Return: false when too few credits are left to go on with the connection, or
  * none: RFC 8166, section 3.3.1, allows no Call more. The caller gives it up.
  */
-bool rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by)
+bool xprt_rdma_credits_abandon(struct xprt_rdma *rx, int by)
 {
 	lockdep_assert_held(&rx->xprt.transport_lock);
 	rx->abandoned += by;
-	return rpcrdma_credits_apply(rx) &&
+	return xprt_rdma_credits_apply(rx) &&
 	       rx->abandoned < min(rx->granted, rx->xprt.max_reqs / 2);
 }
 
 /**
- * rpcrdma_credits_spent - too few credits were left when an RPC was given up
+ * xprt_rdma_credits_spent - too few credits were left when an RPC was given up
  * @rx: transport
  * @cookie: the connection's then
  *
@@ -70,34 +70,35 @@ bool rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by)
  *
  * Context: process.
  */
-void rpcrdma_credits_spent(struct rpcrdma_xprt *rx, u32 cookie)
+void xprt_rdma_credits_spent(struct xprt_rdma *rx, u32 cookie)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
 	bool spent;
 
 	spin_lock(&xprt->transport_lock);
-	spent = cookie == xprt->connect_cookie && !rpcrdma_credits_abandon(rx, 0);
+	spent = cookie == xprt->connect_cookie &&
+		!xprt_rdma_credits_abandon(rx, 0);
 	spin_unlock(&xprt->transport_lock);
 	if (spent)
 		xprt_force_disconnect(xprt);
 }
 
 /**
- * rpcrdma_credits_late - an RPC that was given up is answered after all
+ * xprt_rdma_credits_late - an RPC that was given up is answered after all
  * @rx: transport; has one credit more
  *
  * Context: process.
  */
-void rpcrdma_credits_late(struct rpcrdma_xprt *rx)
+void xprt_rdma_credits_late(struct xprt_rdma *rx)
 {
 	spin_lock(&rx->xprt.transport_lock);
-	rpcrdma_credits_abandon(rx, -1);
+	xprt_rdma_credits_abandon(rx, -1);
 	spin_unlock(&rx->xprt.transport_lock);
 	rpcrdma_rpc_wake_sender(&rx->xprt);
 }
 
 /**
- * rpcrdma_credits_lacking - a Call is to wait for a credit
+ * xprt_rdma_credits_lacking - a Call is to wait for a credit
  * @rx: transport, with its send lock held
  *
  * Until then sunrpc wakes nobody who wants to send. The Reply to a callback needs no
@@ -107,7 +108,7 @@ void rpcrdma_credits_late(struct rpcrdma_xprt *rx)
  *
  * Context: process.
  */
-void rpcrdma_credits_lacking(struct rpcrdma_xprt *rx)
+void xprt_rdma_credits_lacking(struct xprt_rdma *rx)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
 	struct rpc_rqst *first;
@@ -121,7 +122,7 @@ void rpcrdma_credits_lacking(struct rpcrdma_xprt *rx)
 }
 
 /**
- * rpcrdma_credits_reset - a new connection begins
+ * xprt_rdma_credits_reset - a new connection begins
  * @rx: transport, with its send lock held: nobody asks for a credit now
  *
  * It has one credit until the first Reply (RFC 8166, section 3.3.3). RPCs that
@@ -129,10 +130,10 @@ void rpcrdma_credits_lacking(struct rpcrdma_xprt *rx)
  *
  * Context: process.
  */
-void rpcrdma_credits_reset(struct rpcrdma_xprt *rx)
+void xprt_rdma_credits_reset(struct xprt_rdma *rx)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 
 	spin_lock(&xprt->transport_lock);
 	spin_lock(&rx->req_lock);
@@ -146,6 +147,6 @@ void rpcrdma_credits_reset(struct rpcrdma_xprt *rx)
 	spin_unlock(&rx->req_lock);
 	rx->granted = 1;
 	rx->abandoned = 0;
-	rpcrdma_credits_apply(rx);
+	xprt_rdma_credits_apply(rx);
 	spin_unlock(&xprt->transport_lock);
 }

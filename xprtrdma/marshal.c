@@ -8,7 +8,7 @@
 #include "xprt_rdma.h"
 
 /**
- * struct rpcrdma_call - one Call while it is marshalled
+ * struct xprt_rdma_call - one Call while it is marshalled
  * @rx: transport
  * @ep: its connection
  * @req: request
@@ -21,21 +21,21 @@
  * @writes: MRs of the Write chunk, behind them
  * @replies: MRs of the Reply chunk, behind these
  */
-struct rpcrdma_call {
-	struct rpcrdma_xprt *rx;
+struct xprt_rdma_call {
+	struct xprt_rdma *rx;
 	struct rpcrdma_ep *ep;
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 	const struct xdr_buf *snd;
 	struct xdr_buf *rcv;
 	struct rpcrdma_call_plan plan;
 	struct rpcrdma_enc enc;
-	struct rpcrdma_mr *next;
+	struct xprt_rdma_mr *next;
 	int reads;
 	int writes;
 	int replies;
 };
 
-static u32 rpcrdma_page_count(const struct xdr_buf *buf)
+static u32 xprt_rdma_page_count(const struct xdr_buf *buf)
 {
 	if (!buf->page_len)
 		return 0;
@@ -47,19 +47,19 @@ static u32 rpcrdma_page_count(const struct xdr_buf *buf)
  * XDR roundup of the page data at the start of the tail. The Upper Layer puts
  * it there whenever it writes pages of unaligned length.
  */
-static u32 rpcrdma_tail_pad(const struct xdr_buf *snd)
+static u32 xprt_rdma_tail_pad(const struct xdr_buf *snd)
 {
 	return min_t(u32, xdr_pad_size(snd->page_len), snd->tail[0].iov_len);
 }
 
-static void rpcrdma_call_plan(struct rpcrdma_call *call)
+static void xprt_rdma_plan(struct xprt_rdma_call *call)
 {
-	const struct rpcrdma_xprt *rx = call->rx;
+	const struct xprt_rdma *rx = call->rx;
 	struct rpcrdma_call_shape shape = {
 		.head = call->snd->head[0].iov_len,
 		.pages = call->snd->page_len,
 		.tail = call->snd->tail[0].iov_len,
-		.tail_pad = rpcrdma_tail_pad(call->snd),
+		.tail_pad = xprt_rdma_tail_pad(call->snd),
 		.call_ddp = call->snd->flags & XDRBUF_WRITE,
 		.reply_max = call->rcv->buflen,
 		.reply_pages = call->rcv->page_len,
@@ -88,11 +88,11 @@ static void rpcrdma_call_plan(struct rpcrdma_call *call)
  * one wait as well, and some of them may write pages whose memory is needed
  * here: so no allocation waits for writeback.
  */
-static int rpcrdma_fill_sparse_pages(struct xdr_buf *rcv)
+static int xprt_rdma_fill_sparse_pages(struct xdr_buf *rcv)
 {
 	struct page **pages = rcv->pages + (rcv->page_base >> PAGE_SHIFT);
 	gfp_t gfp = rpc_task_gfp_mask() | __GFP_NORETRY | __GFP_NOWARN;
-	u32 i, count = rpcrdma_page_count(rcv);
+	u32 i, count = xprt_rdma_page_count(rcv);
 
 	for (i = 0; i < count; i++) {
 		if (!pages[i])
@@ -108,35 +108,35 @@ static int rpcrdma_fill_sparse_pages(struct xdr_buf *rcv)
  * 3.4.5.2), and so does that of a Write chunk (3.4.6.2). A Position-Zero chunk
  * is the whole message.
  */
-static int rpcrdma_map_chunks(struct rpcrdma_call *call)
+static int xprt_rdma_map_chunks(struct xprt_rdma_call *call)
 {
 	const struct rpcrdma_call_plan *plan = &call->plan;
 	struct list_head *mrs = &call->req->mrs;
-	unsigned int parts = RPCRDMA_PART_ALL;
+	unsigned int parts = XPRT_RDMA_PART_ALL;
 
 	if (plan->mode == RPCRDMA_CALL_READ_CHUNK)
-		call->reads = rpcrdma_mrs_map(call->rx, mrs, call->snd,
-					      RPCRDMA_PART_PAGES, false);
+		call->reads = xprt_rdma_mrs_map(call->rx, mrs, call->snd,
+						XPRT_RDMA_PART_PAGES, false);
 	else if (plan->mode == RPCRDMA_CALL_POSITION_ZERO)
-		call->reads = rpcrdma_mrs_map(call->rx, mrs, call->snd,
-					      RPCRDMA_PART_ALL, false);
+		call->reads = xprt_rdma_mrs_map(call->rx, mrs, call->snd,
+						XPRT_RDMA_PART_ALL, false);
 	if (call->reads < 0)
 		return call->reads;
 	if (plan->write_list) {
-		parts &= ~RPCRDMA_PART_PAGES;
-		call->writes = rpcrdma_mrs_map(call->rx, mrs, call->rcv,
-					       RPCRDMA_PART_PAGES, true);
+		parts &= ~XPRT_RDMA_PART_PAGES;
+		call->writes = xprt_rdma_mrs_map(call->rx, mrs, call->rcv,
+						 XPRT_RDMA_PART_PAGES, true);
 	}
 	if (call->writes < 0)
 		return call->writes;
 	if (plan->reply_chunk)
-		call->replies = rpcrdma_mrs_map(call->rx, mrs, call->rcv,
-						parts, true);
+		call->replies = xprt_rdma_mrs_map(call->rx, mrs, call->rcv,
+						  parts, true);
 	return min(call->replies, 0);
 }
 
-static void rpcrdma_next_segment(struct rpcrdma_call *call,
-				 struct rpcrdma_segment *seg)
+static void xprt_rdma_next_segment(struct xprt_rdma_call *call,
+				   struct rpcrdma_segment *seg)
 {
 	struct ib_mr *mr = call->next->mr;
 
@@ -151,7 +151,7 @@ static void rpcrdma_next_segment(struct rpcrdma_call *call,
  *
  * Return: bytes of the Read chunk.
  */
-static u32 rpcrdma_encode_reads(struct rpcrdma_call *call)
+static u32 xprt_rdma_encode_reads(struct xprt_rdma_call *call)
 {
 	u32 position = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO ?
 		       0 : call->snd->head[0].iov_len;
@@ -160,7 +160,7 @@ static u32 rpcrdma_encode_reads(struct rpcrdma_call *call)
 	int i;
 
 	for (i = 0; i < call->reads; i++) {
-		rpcrdma_next_segment(call, &seg);
+		xprt_rdma_next_segment(call, &seg);
 		rpcrdma_enc_read_segment(&call->enc, position, &seg);
 		bytes += seg.length;
 	}
@@ -168,13 +168,13 @@ static u32 rpcrdma_encode_reads(struct rpcrdma_call *call)
 }
 
 /* Return: bytes of the @nr segments of a chunk */
-static u32 rpcrdma_encode_segments(struct rpcrdma_call *call, int nr)
+static u32 xprt_rdma_encode_segments(struct xprt_rdma_call *call, int nr)
 {
 	struct rpcrdma_segment seg;
 	u32 bytes = 0;
 
 	for (; nr; nr--) {
-		rpcrdma_next_segment(call, &seg);
+		xprt_rdma_next_segment(call, &seg);
 		rpcrdma_enc_segment(&call->enc, &seg);
 		bytes += seg.length;
 	}
@@ -182,25 +182,27 @@ static u32 rpcrdma_encode_segments(struct rpcrdma_call *call, int nr)
 }
 
 /* The chunk lists, from MRs in their order; and what the Reply may return */
-static void rpcrdma_encode_lists(struct rpcrdma_call *call)
+static void xprt_rdma_encode_lists(struct xprt_rdma_call *call)
 {
-	struct rpcrdma_xprt_stats *stats = &call->rx->stats;
-	struct rpcrdma_req *req = call->req;
+	struct xprt_rdma_stats *stats = &call->rx->stats;
+	struct xprt_rdma_req *req = call->req;
 	struct rpcrdma_enc *enc = &call->enc;
 
-	call->next = list_first_entry(&req->mrs, struct rpcrdma_mr, list);
-	stats->total_rdma_request += rpcrdma_encode_reads(call);
+	call->next = list_first_entry(&req->mrs, struct xprt_rdma_mr, list);
+	stats->total_rdma_request += xprt_rdma_encode_reads(call);
 	rpcrdma_enc_list_end(enc);
 	req->write_offered = 0;
 	if (call->writes) {
 		rpcrdma_enc_write_chunk(enc, call->writes);
-		req->write_offered = rpcrdma_encode_segments(call, call->writes);
+		req->write_offered =
+			xprt_rdma_encode_segments(call, call->writes);
 	}
 	rpcrdma_enc_list_end(enc);
 	req->reply_offered = 0;
 	if (call->replies) {
 		rpcrdma_enc_reply_chunk(enc, call->replies);
-		req->reply_offered = rpcrdma_encode_segments(call, call->replies);
+		req->reply_offered =
+			xprt_rdma_encode_segments(call, call->replies);
 	} else {
 		rpcrdma_enc_list_end(enc);
 	}
@@ -209,18 +211,18 @@ static void rpcrdma_encode_lists(struct rpcrdma_call *call)
 	stats->reply_chunk_count += !!call->replies;
 }
 
-static int rpcrdma_encode_header(struct rpcrdma_call *call, u32 max)
+static int xprt_rdma_encode_header(struct xprt_rdma_call *call, u32 max)
 {
 	bool nomsg = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
-	struct rpcrdma_req *req = call->req;
+	struct xprt_rdma_req *req = call->req;
 
-	rpcrdma_version_form(call->rx, req);
+	xprt_rdma_version_form(call->rx, req);
 	rpcrdma_enc_init(&call->enc, req->hdr.data, max);
 	rpcrdma_enc_begin(&call->enc,
 			  be32_to_cpu(req->rqst.rq_xid),
 			  call->ep->sizes.credits,
 			  nomsg ? RPCRDMA_NOMSG : RPCRDMA_MSG, &req->form);
-	rpcrdma_encode_lists(call);
+	xprt_rdma_encode_lists(call);
 	rpcrdma_enc_end(&call->enc);
 	call->rx->stats.nomsg_call_count += nomsg;
 	return call->enc.overflow ? -EMSGSIZE : 0;
@@ -230,7 +232,8 @@ static int rpcrdma_encode_header(struct rpcrdma_call *call, u32 max)
  * Copying costs less than mapping pages and unmapping them at the completion
  * of the Send, which is not even signalled now; and the RPC need not wait for it.
  */
-static int rpcrdma_copy_inline(struct rpcrdma_call *call, u32 pages, u32 skip)
+static int xprt_rdma_copy_inline(struct xprt_rdma_call *call, u32 pages,
+				 u32 skip)
 {
 	const struct xdr_buf *snd = call->snd;
 	const struct kvec *head = &snd->head[0], *tail = &snd->tail[0];
@@ -250,7 +253,7 @@ static int rpcrdma_copy_inline(struct rpcrdma_call *call, u32 pages, u32 skip)
 }
 
 /* The plan says that the inline part fits behind the header */
-static int rpcrdma_call_build(struct rpcrdma_call *call)
+static int xprt_rdma_call_build(struct xprt_rdma_call *call)
 {
 	const struct xdr_buf *snd = call->snd;
 	u32 pages = 0, skip = 0, len = 0;
@@ -258,23 +261,23 @@ static int rpcrdma_call_build(struct rpcrdma_call *call)
 
 	if (call->plan.mode != RPCRDMA_CALL_POSITION_ZERO) {
 		if (call->plan.mode == RPCRDMA_CALL_READ_CHUNK)
-			skip = rpcrdma_tail_pad(snd);
+			skip = xprt_rdma_tail_pad(snd);
 		else
 			pages = snd->page_len;
 		len = snd->head[0].iov_len + pages + snd->tail[0].iov_len - skip;
 	}
-	rc = rpcrdma_map_chunks(call);
+	rc = xprt_rdma_map_chunks(call);
 	if (!rc)
-		rc = rpcrdma_encode_header(call, call->rx->inline_send - len);
+		rc = xprt_rdma_encode_header(call, call->rx->inline_send - len);
 	if (!rc && len)
-		rc = rpcrdma_copy_inline(call, pages, skip);
+		rc = xprt_rdma_copy_inline(call, pages, skip);
 	if (!rc)
-		rpcrdma_req_fill(call->req, call->enc.len + len);
+		xprt_rdma_req_fill(call->req, call->enc.len + len);
 	return rc;
 }
 
 /**
- * rpcrdma_marshal_req - make a Call ready to be posted
+ * xprt_rdma_marshal_req - make a Call ready to be posted
  * @rx: transport
  * @ep: its connection
  * @req: request; after success its MRs are to be posted before its Send
@@ -284,10 +287,10 @@ static int rpcrdma_call_build(struct rpcrdma_call *call)
  * Return: 0; -EAGAIN if MRs are exhausted, -ENOBUFS if memory is; -ENOTCONN;
  * -EMSGSIZE or -EIO if it can never be sent. After an error nothing is mapped.
  */
-int rpcrdma_marshal_req(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
-			struct rpcrdma_req *req)
+int xprt_rdma_marshal_req(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
+			  struct xprt_rdma_req *req)
 {
-	struct rpcrdma_call call = {
+	struct xprt_rdma_call call = {
 		.rx = rx,
 		.ep = ep,
 		.req = req,
@@ -297,19 +300,19 @@ int rpcrdma_marshal_req(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
 	int rc = 0;
 
 	if (call.rcv->flags & XDRBUF_SPARSE_PAGES)
-		rc = rpcrdma_fill_sparse_pages(call.rcv);
+		rc = xprt_rdma_fill_sparse_pages(call.rcv);
 	if (!rc)
-		rc = rpcrdma_req_map(ep, req);
+		rc = xprt_rdma_req_map(ep, req);
 	if (rc)
 		return -ENOBUFS;
-	rpcrdma_call_plan(&call);
-	rc = rpcrdma_call_build(&call);
+	xprt_rdma_plan(&call);
+	rc = xprt_rdma_call_build(&call);
 	if (!rc)
 		return 0;
 	if (rc == -EAGAIN)
-		rpcrdma_mrs_return(rx, &req->mrs);
+		xprt_rdma_mrs_return(rx, &req->mrs);
 	else
-		rpcrdma_mrs_put(rx, &req->mrs);
+		xprt_rdma_mrs_put(rx, &req->mrs);
 	if (rc == -EMSGSIZE)
 		rpcrdma_ep_warn(ep, "cannot send XID 0x%08x (%u bytes): no room for its chunks in the header",
 				be32_to_cpu(req->rqst.rq_xid),

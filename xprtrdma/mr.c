@@ -24,12 +24,12 @@
 /* After a failed allocation somebody may wait for: try again so soon */
 #define GROW_RETRY	(HZ / 4)
 
-static size_t rpcrdma_sgl_bytes(const struct rpcrdma_ep *ep)
+static size_t xprt_rdma_sgl_bytes(const struct rpcrdma_ep *ep)
 {
 	return array_size(ep->sizes.mr_pages, sizeof(struct scatterlist));
 }
 
-static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
+static void xprt_rdma_mr_unmap(struct xprt_rdma_mr *mr)
 {
 	if (!mr->nents)
 		return;
@@ -37,16 +37,16 @@ static void rpcrdma_mr_unmap(struct rpcrdma_mr *mr)
 	mr->nents = 0;
 }
 
-static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_ep *ep)
+static struct xprt_rdma_mr *xprt_rdma_mr_alloc(struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr *mr;
 	int rc = -ENOMEM;
 
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	/* A little more than two pages for 1 MiB: kmalloc would take four */
-	mr->sgl = alloc_pages_exact(rpcrdma_sgl_bytes(ep), GFP_KERNEL);
+	mr->sgl = alloc_pages_exact(xprt_rdma_sgl_bytes(ep), GFP_KERNEL);
 	if (!mr->sgl)
 		goto out_mr;
 	sg_init_table(mr->sgl, ep->sizes.mr_pages);
@@ -64,42 +64,42 @@ static struct rpcrdma_mr *rpcrdma_mr_alloc(struct rpcrdma_ep *ep)
 	return mr;
 
 out_sgl:
-	free_pages_exact(mr->sgl, rpcrdma_sgl_bytes(ep));
+	free_pages_exact(mr->sgl, xprt_rdma_sgl_bytes(ep));
 out_mr:
 	kfree(mr);
 	return ERR_PTR(rc);
 }
 
-static void rpcrdma_mr_free(struct rpcrdma_mr *mr)
+static void xprt_rdma_mr_free(struct xprt_rdma_mr *mr)
 {
 	ib_dereg_mr(mr->mr);
-	free_pages_exact(mr->sgl, rpcrdma_sgl_bytes(mr->ep));
+	free_pages_exact(mr->sgl, xprt_rdma_sgl_bytes(mr->ep));
 	kfree(mr);
 }
 
 /* Once for a connection: it is tried again and again */
-static void rpcrdma_mrs_are_short(struct rpcrdma_mr_pool *pool,
-				  const struct rpcrdma_ep *ep, long err)
+static void xprt_rdma_mrs_log_short(struct xprt_rdma_mr_pool *pool,
+				    const struct rpcrdma_ep *ep, long err)
 {
-	if (pool->told_short)
+	if (pool->logged_short)
 		return;
-	pool->told_short = true;
+	pool->logged_short = true;
 	rpcrdma_ep_warn(ep, "no MR could be added to the %u there are (%ld)",
 			pool->count, err);
 }
 
 /* Return: how many were added, at most @nr and up to the limit */
-static unsigned int rpcrdma_mrs_add(struct rpcrdma_xprt *rx,
-				    struct rpcrdma_ep *ep, unsigned int nr)
+static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
+				      struct rpcrdma_ep *ep, unsigned int nr)
 {
-	struct rpcrdma_mr_pool *pool = &rx->pool;
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr *mr;
 	unsigned int added;
 
 	for (added = 0; added < nr && pool->count < pool->limit; added++) {
-		mr = rpcrdma_mr_alloc(ep);
+		mr = xprt_rdma_mr_alloc(ep);
 		if (IS_ERR(mr)) {
-			rpcrdma_mrs_are_short(pool, ep, PTR_ERR(mr));
+			xprt_rdma_mrs_log_short(pool, ep, PTR_ERR(mr));
 			break;
 		}
 		spin_lock(&pool->lock);
@@ -112,11 +112,11 @@ static unsigned int rpcrdma_mrs_add(struct rpcrdma_xprt *rx,
 	return added;
 }
 
-static void rpcrdma_mrs_grow(struct work_struct *work)
+static void xprt_rdma_mrs_grow(struct work_struct *work)
 {
-	struct rpcrdma_mr_pool *pool =
-		container_of(work, struct rpcrdma_mr_pool, grow.work);
-	struct rpcrdma_xprt *rx = container_of(pool, struct rpcrdma_xprt, pool);
+	struct xprt_rdma_mr_pool *pool =
+		container_of(work, struct xprt_rdma_mr_pool, grow.work);
+	struct xprt_rdma *rx = container_of(pool, struct xprt_rdma, pool);
 	bool waits = test_bit(XPRT_WRITE_SPACE, &rx->xprt.state);
 	struct rpcrdma_ep *ep = READ_ONCE(pool->ep);
 	unsigned int reserves, noio;
@@ -127,7 +127,7 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 	/* The page that waits for this memory may be ours to write */
 	noio = memalloc_noio_save();
 	reserves = xprt_rdma_use_reserves(rx);
-	if (!rpcrdma_mrs_add(rx, ep, MRS_GROW) && waits)
+	if (!xprt_rdma_mrs_add(rx, ep, MRS_GROW) && waits)
 		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
 	/*
 	 * After a failure too: whoever waits may have been killed, and nobody else would
@@ -139,24 +139,24 @@ static void rpcrdma_mrs_grow(struct work_struct *work)
 }
 
 /**
- * rpcrdma_mrs_init - an empty pool
+ * xprt_rdma_mrs_init - an empty pool
  * @rx: new transport
  *
  * Context: any.
  */
-void rpcrdma_mrs_init(struct rpcrdma_xprt *rx)
+void xprt_rdma_mrs_init(struct xprt_rdma *rx)
 {
-	struct rpcrdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
 
 	spin_lock_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->idle);
 	INIT_LIST_HEAD(&pool->all);
-	INIT_DELAYED_WORK(&pool->grow, rpcrdma_mrs_grow);
+	INIT_DELAYED_WORK(&pool->grow, xprt_rdma_mrs_grow);
 	init_waitqueue_head(&rx->abort_wait);
 }
 
 /**
- * rpcrdma_mrs_setup - fill the pool for a new connection
+ * xprt_rdma_mrs_setup - fill the pool for a new connection
  * @rx: transport; the pool is empty
  * @ep: endpoint whose QP exists
  *
@@ -164,19 +164,19 @@ void rpcrdma_mrs_init(struct rpcrdma_xprt *rx)
  * use are there from the beginning: a Call that needs more than there are is the first in
  * sunrpc's queue until there are, and nothing goes before it.
  *
- * Context: process, may sleep. Undone by rpcrdma_mrs_release().
+ * Context: process, may sleep. Undone by xprt_rdma_mrs_release().
  *
  * Return: 0, or -ENOMEM when there are not so many.
  */
-int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
+int xprt_rdma_mrs_setup(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	unsigned int payload = ep->sizes.mrs_per_payload;
 	unsigned int least = 2 * payload + MRS_EXTRA;
 
-	pool->told_short = false;
+	pool->logged_short = false;
 	pool->limit = max(least, ep->sizes.credits * (payload + 1));
-	rpcrdma_mrs_add(rx, ep, max(MRS_INITIAL, least));
+	xprt_rdma_mrs_add(rx, ep, max(MRS_INITIAL, least));
 	if (pool->count < least)
 		return -ENOMEM;
 	mutex_lock(&rx->lock);
@@ -186,7 +186,7 @@ int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
 }
 
 /**
- * rpcrdma_mrs_release - unmap and free every MR
+ * xprt_rdma_mrs_release - unmap and free every MR
  * @rx: transport whose connection is drained
  *
  * Requests in flight lose theirs. Whoever waits for that is woken.
@@ -194,10 +194,10 @@ int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
  * Context: process, sleeps; in rpcrdma_ep_ops.release: neither a Reply nor
  * the completion of a LOCAL_INV is being processed.
  */
-void rpcrdma_mrs_release(struct rpcrdma_xprt *rx)
+void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 {
-	struct rpcrdma_mr_pool *pool = &rx->pool;
-	struct rpcrdma_mr *mr, *next;
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr *mr, *next;
 
 	/* From here on none is taken, and no growth begins */
 	mutex_lock(&rx->lock);
@@ -209,12 +209,12 @@ void rpcrdma_mrs_release(struct rpcrdma_xprt *rx)
 	list_for_each_entry_safe(mr, next, &pool->all, all) {
 		if (mr->nents)
 			rx->stats.mrs_orphaned++;
-		rpcrdma_mr_unmap(mr);
+		xprt_rdma_mr_unmap(mr);
 		list_del(&mr->all);
-		/* From here on whoever waits may have the memory back: rpcrdma_req_abort() */
+		/* From here on whoever waits may have the memory back: xprt_rdma_req_abort() */
 		smp_wmb();
 		list_del(&mr->list);
-		rpcrdma_mr_free(mr);
+		xprt_rdma_mr_free(mr);
 	}
 	pool->count = 0;
 	mutex_unlock(&rx->lock);
@@ -222,7 +222,7 @@ void rpcrdma_mrs_release(struct rpcrdma_xprt *rx)
 }
 
 /**
- * rpcrdma_mrs_in_use - does some other RPC in flight offer this rkey?
+ * xprt_rdma_mrs_in_use - does some other RPC in flight offer this rkey?
  * @rx: transport
  * @rkey: handle
  * @xid: of the RPC that may, host order
@@ -231,10 +231,10 @@ void rpcrdma_mrs_release(struct rpcrdma_xprt *rx)
  *
  * Return: true if it does.
  */
-bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey, u32 xid)
+bool xprt_rdma_mrs_in_use(struct xprt_rdma *rx, u32 rkey, u32 xid)
 {
-	struct rpcrdma_mr_pool *pool = &rx->pool;
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr *mr;
 	bool found = false;
 
 	spin_lock(&pool->lock);
@@ -248,12 +248,12 @@ bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey, u32 xid)
 	return found;
 }
 
-static struct rpcrdma_mr *rpcrdma_mr_pop(struct rpcrdma_mr_pool *pool)
+static struct xprt_rdma_mr *xprt_rdma_mr_pop(struct xprt_rdma_mr_pool *pool)
 {
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr *mr;
 
 	spin_lock(&pool->lock);
-	mr = list_first_entry_or_null(&pool->idle, struct rpcrdma_mr, list);
+	mr = list_first_entry_or_null(&pool->idle, struct xprt_rdma_mr, list);
 	if (mr)
 		list_del_init(&mr->list);
 	spin_unlock(&pool->lock);
@@ -261,21 +261,21 @@ static struct rpcrdma_mr *rpcrdma_mr_pop(struct rpcrdma_mr_pool *pool)
 }
 
 /* Called with rx->lock */
-static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_xprt *rx)
+static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx)
 {
-	struct rpcrdma_mr_pool *pool = &rx->pool;
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr *mr;
 
 	lockdep_assert_held(&rx->lock);
 	if (!pool->ep)
 		return ERR_PTR(-ENOTCONN);
-	mr = rpcrdma_mr_pop(pool);
+	mr = xprt_rdma_mr_pop(pool);
 	if (likely(mr))
 		return mr;
 
 	/* One that comes back from here on finds the flag and wakes us */
 	xprt_wait_for_buffer_space(&rx->xprt);
-	mr = rpcrdma_mr_pop(pool);
+	mr = xprt_rdma_mr_pop(pool);
 	if (mr) {
 		xprt_write_space(&rx->xprt);
 		return mr;
@@ -285,9 +285,9 @@ static struct rpcrdma_mr *rpcrdma_mr_get(struct rpcrdma_xprt *rx)
 }
 
 /* MRs are back in the pool: let those try again that found it empty */
-static inline void rpcrdma_mrs_wake(struct rpcrdma_xprt *rx)
+static inline void xprt_rdma_mrs_wake(struct xprt_rdma *rx)
 {
-	/* Pairs with xprt_wait_for_buffer_space() in rpcrdma_mr_get() */
+	/* Pairs with xprt_wait_for_buffer_space() in xprt_rdma_mr_get() */
 	smp_mb();
 	/* sunrpc asks the same before it takes a lock */
 	if (unlikely(test_bit(XPRT_WRITE_SPACE, &rx->xprt.state)))
@@ -295,56 +295,56 @@ static inline void rpcrdma_mrs_wake(struct rpcrdma_xprt *rx)
 }
 
 /**
- * rpcrdma_mrs_put - unmap MRs and give them back to the pool
+ * xprt_rdma_mrs_put - unmap MRs and give them back to the pool
  * @rx: transport
  * @mrs: MRs that no peer can reach; empty afterwards
  *
  * Context: process. Wakes RPCs that wait for MRs.
  */
-void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs)
+void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs)
 {
-	struct rpcrdma_mr_pool *pool = &rx->pool;
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr *mr;
 
 	if (list_empty(mrs))
 		return;
 	list_for_each_entry(mr, mrs, list)
-		rpcrdma_mr_unmap(mr);
+		xprt_rdma_mr_unmap(mr);
 	spin_lock(&pool->lock);
-	/* Unmapped before it is seen that there is none: rpcrdma_req_abort() */
+	/* Unmapped before it is seen that there is none: xprt_rdma_req_abort() */
 	smp_wmb();
 	/* Last in, last out: an rkey comes again after 256 registrations of
 	 * its MR, and an old one should stay worthless for long.
 	 */
 	list_splice_tail_init(mrs, &pool->idle);
 	spin_unlock(&pool->lock);
-	rpcrdma_mrs_wake(rx);
+	xprt_rdma_mrs_wake(rx);
 }
 
 /**
- * rpcrdma_mrs_return - give back MRs of a Call that did not get all it needs
+ * xprt_rdma_mrs_return - give back MRs of a Call that did not get all it needs
  * @rx: transport
  * @mrs: MRs that were never posted; empty afterwards
  *
  * Wakes nobody: the only one to wake is the caller, who would try in vain.
  * Growth, or the MRs that others hold, will.
  *
- * Context: process, under rpcrdma_xprt.lock.
+ * Context: process, under xprt_rdma.lock.
  */
-void rpcrdma_mrs_return(struct rpcrdma_xprt *rx, struct list_head *mrs)
+void xprt_rdma_mrs_return(struct xprt_rdma *rx, struct list_head *mrs)
 {
-	struct rpcrdma_mr_pool *pool = &rx->pool;
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr *mr;
 
 	list_for_each_entry(mr, mrs, list)
-		rpcrdma_mr_unmap(mr);
+		xprt_rdma_mr_unmap(mr);
 	spin_lock(&pool->lock);
 	list_splice_init(mrs, &pool->idle);
 	spin_unlock(&pool->lock);
 }
 
 /**
- * rpcrdma_mrs_put_rkey - the peer has invalidated one MR of a request
+ * xprt_rdma_mrs_put_rkey - the peer has invalidated one MR of a request
  * @rx: transport
  * @mrs: the request's MRs
  * @rkey: what was invalidated
@@ -353,53 +353,53 @@ void rpcrdma_mrs_return(struct rpcrdma_xprt *rx, struct list_head *mrs)
  *
  * Return: true if it was one of @mrs; it is unmapped and back in the pool.
  */
-bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
-			  u32 rkey)
+bool xprt_rdma_mrs_put_rkey(struct xprt_rdma *rx, struct list_head *mrs,
+			    u32 rkey)
 {
-	struct rpcrdma_mr_pool *pool = &rx->pool;
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr *mr;
 
 	list_for_each_entry(mr, mrs, list) {
 		if (mr->mr->rkey != rkey)
 			continue;
-		rpcrdma_mr_unmap(mr);
+		xprt_rdma_mr_unmap(mr);
 		spin_lock(&pool->lock);
-		/* As in rpcrdma_mrs_put() */
+		/* As in xprt_rdma_mrs_put() */
 		smp_wmb();
 		list_move_tail(&mr->list, &pool->idle);
 		spin_unlock(&pool->lock);
-		rpcrdma_mrs_wake(rx);
+		xprt_rdma_mrs_wake(rx);
 		return true;
 	}
 	return false;
 }
 
 /* Walks the parts of an xdr_buf that are to be registered */
-struct rpcrdma_mr_cursor {
+struct xprt_rdma_mr_cursor {
 	const struct xdr_buf *buf;
 	unsigned int parts;	/* those not begun: RPCRDMA_PART_* */
 	unsigned int part;	/* the one begun */
 	unsigned int left;	/* octets of it not walked yet */
 	unsigned int offset;	/* where they begin in their page */
-	struct page **pages;	/* of RPCRDMA_PART_PAGES: the page */
+	struct page **pages; /* of XPRT_RDMA_PART_PAGES: the page */
 	void *base;		/* of the others: the address */
 };
 
-static void rpcrdma_cursor_begin(struct rpcrdma_mr_cursor *cur,
-				 unsigned int part)
+static void xprt_rdma_cursor_begin(struct xprt_rdma_mr_cursor *cur,
+				   unsigned int part)
 {
 	const struct xdr_buf *buf = cur->buf;
 	const struct kvec *kvec = &buf->head[0];
 
 	cur->parts &= ~part;
 	cur->part = part;
-	if (part == RPCRDMA_PART_PAGES) {
+	if (part == XPRT_RDMA_PART_PAGES) {
 		cur->left = buf->page_len;
 		cur->offset = offset_in_page(buf->page_base);
 		cur->pages = buf->pages + (buf->page_base >> PAGE_SHIFT);
 		return;
 	}
-	if (part == RPCRDMA_PART_TAIL)
+	if (part == XPRT_RDMA_PART_TAIL)
 		kvec = &buf->tail[0];
 	cur->left = kvec->iov_len;
 	cur->offset = offset_in_page(kvec->iov_base);
@@ -407,17 +407,17 @@ static void rpcrdma_cursor_begin(struct rpcrdma_mr_cursor *cur,
 }
 
 /* Return: false at the end. Parts come in the order of their bits. */
-static inline bool rpcrdma_cursor_more(struct rpcrdma_mr_cursor *cur)
+static inline bool xprt_rdma_cursor_more(struct xprt_rdma_mr_cursor *cur)
 {
 	while (!cur->left && cur->parts)
-		rpcrdma_cursor_begin(cur, cur->parts & -cur->parts);
+		xprt_rdma_cursor_begin(cur, cur->parts & -cur->parts);
 	return cur->left;
 }
 
 /* The next @len octets, page by page. Return: the entry behind them */
-static struct scatterlist *rpcrdma_fill_pages(struct rpcrdma_mr_cursor *cur,
-					      struct scatterlist *sg,
-					      unsigned int len)
+static struct scatterlist *xprt_rdma_fill_pages(struct xprt_rdma_mr_cursor *cur,
+						struct scatterlist *sg,
+						unsigned int len)
 {
 	unsigned int first = min_t(unsigned int, len, PAGE_SIZE - cur->offset);
 	struct page **pages = cur->pages;
@@ -437,9 +437,9 @@ static struct scatterlist *rpcrdma_fill_pages(struct rpcrdma_mr_cursor *cur,
 }
 
 /* XDR buffers are kmalloc'ed, or pages: contiguous either way */
-static struct scatterlist *rpcrdma_fill_kvec(struct rpcrdma_mr_cursor *cur,
-					     struct scatterlist *sg,
-					     unsigned int len)
+static struct scatterlist *xprt_rdma_fill_kvec(struct xprt_rdma_mr_cursor *cur,
+					       struct scatterlist *sg,
+					       unsigned int len)
 {
 	rpcrdma_sg_set(sg++, virt_to_page(cur->base), len, cur->offset);
 	cur->base += len;
@@ -451,15 +451,15 @@ static struct scatterlist *rpcrdma_fill_kvec(struct rpcrdma_mr_cursor *cur,
  * what follows must begin at a page boundary, where that before it ends at one.
  * A head or tail is split only if no MR can hold it.
  */
-static unsigned int rpcrdma_mr_fill(struct rpcrdma_mr *mr,
-				    struct rpcrdma_mr_cursor *cur)
+static unsigned int xprt_rdma_mr_fill(struct xprt_rdma_mr *mr,
+				      struct xprt_rdma_mr_cursor *cur)
 {
 	unsigned int max = mr->ep->sizes.mr_pages, room = max;
 	unsigned int end = 0, need, len;
 	struct scatterlist *sg = mr->sgl;
 
-	while (rpcrdma_cursor_more(cur)) {
-		bool pages = cur->part == RPCRDMA_PART_PAGES;
+	while (xprt_rdma_cursor_more(cur)) {
+		bool pages = cur->part == XPRT_RDMA_PART_PAGES;
 
 		if (room < max && (end || cur->offset))
 			break;
@@ -471,8 +471,8 @@ static unsigned int rpcrdma_mr_fill(struct rpcrdma_mr *mr,
 			need = room;
 			len = room * PAGE_SIZE - cur->offset;
 		}
-		sg = pages ? rpcrdma_fill_pages(cur, sg, len) :
-			     rpcrdma_fill_kvec(cur, sg, len);
+		sg = pages ? xprt_rdma_fill_pages(cur, sg, len) :
+			     xprt_rdma_fill_kvec(cur, sg, len);
 		room -= need;
 		end = offset_in_page(cur->offset + len);
 		cur->offset = end;
@@ -482,14 +482,15 @@ static unsigned int rpcrdma_mr_fill(struct rpcrdma_mr *mr,
 	return sg - mr->sgl;
 }
 
-static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
-			       struct rpcrdma_mr_cursor *cur, bool remote_write)
+static int xprt_rdma_mr_register(struct xprt_rdma_mr *mr,
+				 struct xprt_rdma_mr_cursor *cur,
+				 bool remote_write)
 {
 	int mapped, n;
 
 	WARN_ON_ONCE(mr->nents); /* I8 */
 	mr->dir = remote_write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
-	mr->nents = rpcrdma_mr_fill(mr, cur);
+	mr->nents = xprt_rdma_mr_fill(mr, cur);
 	mapped = rpcrdma_map_sg(mr->ep, mr->sgl, mr->nents, mr->dir);
 	if (!mapped) {
 		mr->nents = 0;
@@ -516,7 +517,7 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
 }
 
 /**
- * rpcrdma_mrs_map - prepare MRs for parts of an xdr_buf
+ * xprt_rdma_mrs_map - prepare MRs for parts of an xdr_buf
  * @rx: transport
  * @mrs: MRs are appended here, one for each segment, in order
  * @buf: buffer
@@ -530,20 +531,20 @@ static int rpcrdma_mr_register(struct rpcrdma_mr *mr,
  * by xprt_write_space()); -ENOBUFS when the DMA mapping failed for now;
  * -ENOTCONN; -EIO.
  */
-int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct list_head *mrs,
-		    const struct xdr_buf *buf, unsigned int parts,
-		    bool remote_write)
+int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
+		      const struct xdr_buf *buf, unsigned int parts,
+		      bool remote_write)
 {
-	struct rpcrdma_mr_cursor cur = { .buf = buf, .parts = parts };
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr_cursor cur = { .buf = buf, .parts = parts };
+	struct xprt_rdma_mr *mr;
 	int rc, n;
 
-	for (n = 0; rpcrdma_cursor_more(&cur); n++) {
-		mr = rpcrdma_mr_get(rx);
+	for (n = 0; xprt_rdma_cursor_more(&cur); n++) {
+		mr = xprt_rdma_mr_get(rx);
 		if (IS_ERR(mr))
 			return PTR_ERR(mr);
 		list_add_tail(&mr->list, mrs);
-		rc = rpcrdma_mr_register(mr, &cur, remote_write);
+		rc = xprt_rdma_mr_register(mr, &cur, remote_write);
 		if (rc)
 			return rc;
 	}
@@ -551,7 +552,7 @@ int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct list_head *mrs,
 }
 
 /**
- * rpcrdma_mrs_invalidate - post a LOCAL_INV for each MR of a request
+ * xprt_rdma_mrs_invalidate - post a LOCAL_INV for each MR of a request
  * @ep: endpoint
  * @req: request with MRs
  * @done: called when all are invalid, or the connection is drained
@@ -560,11 +561,11 @@ int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct list_head *mrs,
  *
  * Return: 0, or an error of rpcrdma_sendq_post(): @done is not called then.
  */
-int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
-			   void (*done)(struct rpcrdma_chain *chain,
-					enum ib_wc_status status))
+int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
+			     void (*done)(struct rpcrdma_chain *chain,
+					  enum ib_wc_status status))
 {
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr *mr;
 
 	rpcrdma_chain_init(&req->inv_chain, done);
 	list_for_each_entry(mr, &req->mrs, list) {

@@ -16,8 +16,8 @@
 #include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
 
-static int rpcrdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
-			   u32 len)
+static int xprt_rdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
+			     u32 len)
 {
 	struct xdr_buf *buf = &rqst->rq_private_buf;
 	u32 room = buf->head[0].iov_len + buf->page_len + buf->tail[0].iov_len;
@@ -37,8 +37,8 @@ static int rpcrdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
  * begin where it expects the head to end; a head that is shorter moves that
  * point, as nothing follows the page data then.
  */
-static int rpcrdma_place_around(struct rpc_rqst *rqst, const u8 *body, u32 len,
-				u32 written)
+static int xprt_rdma_place_around(struct rpc_rqst *rqst, const u8 *body,
+				  u32 len, u32 written)
 {
 	struct xdr_buf *rcv = &rqst->rq_rcv_buf;
 	struct xdr_buf *buf = &rqst->rq_private_buf;
@@ -53,43 +53,43 @@ static int rpcrdma_place_around(struct rpc_rqst *rqst, const u8 *body, u32 len,
 		head = len;
 	}
 	/* @body is NULL when it is in the Reply chunk: in its place already */
-	if (body && rpcrdma_copy_in(rqst, 0, body, head) < 0)
+	if (body && xprt_rdma_copy_in(rqst, 0, body, head) < 0)
 		return -EIO;
 	if (body && len > head &&
-	    rpcrdma_copy_in(rqst, head + data, body + head, len - head) < 0)
+	    xprt_rdma_copy_in(rqst, head + data, body + head, len - head) < 0)
 		return -EIO;
 	return min_t(u32, len + data, buf->buflen);
 }
 
 /* Nothing is in a chunk. Return: octets of the RPC message, or -EIO */
-static int rpcrdma_place_inline(struct rpcrdma_req *req,
-				const struct rpcrdma_hdr *hdr)
+static int xprt_rdma_place_inline(struct xprt_rdma_req *req,
+				  const struct rpcrdma_hdr *hdr)
 {
 	int head = req->rqst.rq_private_buf.head[0].iov_len, rc;
 
-	rc = rpcrdma_copy_in(&req->rqst, 0, hdr->buf + hdr->body,
-			     hdr->body_len);
+	rc = xprt_rdma_copy_in(&req->rqst, 0, hdr->buf + hdr->body,
+			       hdr->body_len);
 	if (rc > head)
 		req->rx->stats.fixup_copy_count += rc - head;
 	return rc;
 }
 
 /* Return: octets of the RPC message, or -EIO */
-static int rpcrdma_place_msg(struct rpcrdma_req *req,
-			     const struct rpcrdma_hdr *hdr)
+static int xprt_rdma_place_msg(struct xprt_rdma_req *req,
+			       const struct rpcrdma_hdr *hdr)
 {
 	u64 written = hdr->write_bytes;
 
 	if (!written)
-		return rpcrdma_place_inline(req, hdr);
+		return xprt_rdma_place_inline(req, hdr);
 	req->rx->stats.total_rdma_reply += written;
-	return rpcrdma_place_around(&req->rqst, hdr->buf + hdr->body,
-				    hdr->body_len, written);
+	return xprt_rdma_place_around(&req->rqst, hdr->buf + hdr->body,
+				      hdr->body_len, written);
 }
 
 /* Return: octets of the RPC message, -EIO, or -EBADMSG if it is none of this RPC's */
-static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
-			       const struct rpcrdma_hdr *hdr)
+static int xprt_rdma_place_nomsg(struct xprt_rdma_req *req,
+				 const struct rpcrdma_hdr *hdr)
 {
 	const struct xdr_buf *buf = &req->rqst.rq_private_buf;
 	u64 written = hdr->write_bytes;
@@ -100,12 +100,13 @@ static int rpcrdma_place_nomsg(struct rpcrdma_req *req,
 	if (!rpcrdma_is_reply_of(buf->head[0].iov_base, hdr))
 		return -EBADMSG;
 	if (written)
-		return rpcrdma_place_around(&req->rqst, NULL, hdr->reply_bytes,
-					    written);
+		return xprt_rdma_place_around(&req->rqst, NULL,
+					      hdr->reply_bytes, written);
 	return hdr->reply_bytes;
 }
 
-static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
+static int xprt_rdma_place(struct xprt_rdma_req *req,
+			   const struct rpcrdma_hdr *hdr)
 {
 	/*
 	 * After RDMA_ERROR the same Call would fare no better a second time
@@ -116,15 +117,15 @@ static int rpcrdma_place(struct rpcrdma_req *req, const struct rpcrdma_hdr *hdr)
 	if (!rpcrdma_reply_within(hdr, req->write_offered, req->reply_offered))
 		return -EIO;
 	if (hdr->proc == RPCRDMA_NOMSG)
-		return rpcrdma_place_nomsg(req, hdr);
-	return rpcrdma_place_msg(req, hdr);
+		return xprt_rdma_place_nomsg(req, hdr);
+	return xprt_rdma_place_msg(req, hdr);
 }
 
 /*
  * Its caller may be frozen, and would keep the only credit of a new connection: after an
  * error there is none more, as there is after a Reply.
  */
-static void rpcrdma_fail_rqst(struct rpc_rqst *rqst, int err)
+static void xprt_rdma_fail_rqst(struct rpc_rqst *rqst, int err)
 {
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
@@ -137,10 +138,10 @@ static void rpcrdma_fail_rqst(struct rpc_rqst *rqst, int err)
 	spin_unlock(&xprt->queue_lock);
 }
 
-/* A header at fault, and an RDMA_ERROR, have a line already: rpcrdma_warn_about() */
-static noinline void rpcrdma_bad_reply(struct rpcrdma_ep *ep,
-				       struct rpcrdma_req *req,
-				       struct rpcrdma_recv *recv, int err)
+/* A header at fault, and an RDMA_ERROR, have a line already: xprt_rdma_warn_about() */
+static noinline void xprt_rdma_bad_reply(struct rpcrdma_ep *ep,
+					 struct xprt_rdma_req *req,
+					 struct rpcrdma_recv *recv, int err)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 
@@ -151,12 +152,12 @@ static noinline void rpcrdma_bad_reply(struct rpcrdma_ep *ep,
 				"not within what the call offers");
 	rpcrdma_recv_put(recv);
 	req->rx->stats.bad_reply_count++;
-	rpcrdma_fail_rqst(&req->rqst, -EIO);
+	xprt_rdma_fail_rqst(&req->rqst, -EIO);
 }
 
 /* @req has no MRs left; the RPC layer has it pinned until here */
-static void rpcrdma_complete(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
-			     struct rpcrdma_recv *recv)
+static void xprt_rdma_complete(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
+			       struct rpcrdma_recv *recv)
 {
 	struct rpc_rqst *rqst = &req->rqst;
 	struct rpc_xprt *xprt = &req->rx->xprt;
@@ -165,13 +166,13 @@ static void rpcrdma_complete(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 	WARN_ON_ONCE(recv->hdr.xid != req->xid); /* I5 */
 	WARN_ON_ONCE(!list_empty(&req->mrs)); /* I6 */
 	if (unlikely(recv->hdr.proc == RPCRDMA_ERROR) &&
-	    rpcrdma_version_resend(req, &recv->hdr)) {
+	    xprt_rdma_version_resend(req, &recv->hdr)) {
 		rpcrdma_recv_put(recv);
 		return;
 	}
-	len = rpcrdma_place(req, &recv->hdr);
+	len = xprt_rdma_place(req, &recv->hdr);
 	if (unlikely(len <= 0)) {
-		rpcrdma_bad_reply(ep, req, recv, len);
+		xprt_rdma_bad_reply(ep, req, recv, len);
 		return;
 	}
 	rpcrdma_recv_put(recv);
@@ -181,7 +182,7 @@ static void rpcrdma_complete(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
 	spin_unlock(&xprt->queue_lock);
 }
 
-static void rpcrdma_unpin(struct rpc_rqst *rqst)
+static void xprt_rdma_unpin(struct rpc_rqst *rqst)
 {
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
@@ -194,28 +195,28 @@ static void rpcrdma_unpin(struct rpc_rqst *rqst)
  * If it failed the connection goes down, and nobody has said yet that the peer reaches
  * the MRs no more: the drain will. The RPC goes on pending until the next connection.
  */
-static void rpcrdma_inv_done(struct rpcrdma_chain *chain,
-			     enum ib_wc_status status)
+static void xprt_rdma_inv_done(struct rpcrdma_chain *chain,
+			       enum ib_wc_status status)
 {
-	struct rpcrdma_req *req =
-		container_of(chain, struct rpcrdma_req, inv_chain);
+	struct xprt_rdma_req *req =
+		container_of(chain, struct xprt_rdma_req, inv_chain);
 	struct rpcrdma_recv *recv = req->recv;
 
 	req->recv = NULL;
 	if (unlikely(status != IB_WC_SUCCESS)) {
 		rpcrdma_recv_put(recv);
-		rpcrdma_unpin(&req->rqst);
+		xprt_rdma_unpin(&req->rqst);
 		return;
 	}
-	rpcrdma_mrs_put(req->rx, &req->mrs);
-	rpcrdma_complete(chain->ep, req, recv);
+	xprt_rdma_mrs_put(req->rx, &req->mrs);
+	xprt_rdma_complete(chain->ep, req, recv);
 }
 
 /*
  * RFC 8797, section 4.1: a Responder invalidates an rkey of the Call that it
  * answers, or none.
  */
-static void rpcrdma_bad_invalidation(struct rpcrdma_ep *ep)
+static void xprt_rdma_bad_invalidation(struct rpcrdma_ep *ep)
 {
 	rpcrdma_ep_fail_reason(ep, -EPROTO,
 			       "server invalidated an rkey it was not to");
@@ -225,54 +226,54 @@ static void rpcrdma_bad_invalidation(struct rpcrdma_ep *ep)
  * The request was on the wire and is the caller's. When the connection goes
  * down here, its RPC goes on pending and is sent again on the next one.
  */
-static void rpcrdma_reply_matched(struct rpcrdma_ep *ep,
-				  struct rpcrdma_req *req,
-				  struct rpcrdma_recv *recv)
+static void xprt_rdma_reply_matched(struct rpcrdma_ep *ep,
+				    struct xprt_rdma_req *req,
+				    struct rpcrdma_recv *recv)
 {
 	if (recv->invalidated &&
-	    !rpcrdma_mrs_put_rkey(req->rx, &req->mrs, recv->inv_rkey)) {
-		rpcrdma_bad_invalidation(ep);
+	    !xprt_rdma_mrs_put_rkey(req->rx, &req->mrs, recv->inv_rkey)) {
+		xprt_rdma_bad_invalidation(ep);
 		goto out_drop;
 	}
 	/* The server answers: no need to wait before we connect again */
 	req->rx->xprt.reestablish_timeout = 0;
 	if (likely(list_empty(&req->mrs))) {
-		rpcrdma_complete(ep, req, recv);
+		xprt_rdma_complete(ep, req, recv);
 		return;
 	}
 	req->recv = recv;
-	if (!rpcrdma_mrs_invalidate(ep, req, rpcrdma_inv_done))
+	if (!xprt_rdma_mrs_invalidate(ep, req, xprt_rdma_inv_done))
 		return;
 	req->recv = NULL;
 
 out_drop:
 	rpcrdma_recv_put(recv);
-	rpcrdma_unpin(&req->rqst);
+	xprt_rdma_unpin(&req->rqst);
 }
 
 /* No RPC waits for this one: abandoned, answered before, or never ours */
-static void rpcrdma_reply_unmatched(struct rpcrdma_ep *ep,
-				    struct rpcrdma_recv *recv)
+static void xprt_rdma_reply_unmatched(struct rpcrdma_ep *ep,
+				      struct rpcrdma_recv *recv)
 {
-	struct rpcrdma_xprt *rx = ep->owner;
+	struct xprt_rdma *rx = ep->owner;
 	bool abandoned;
 
-	abandoned = rpcrdma_reqs_answer_abandoned(rx, recv->hdr.xid);
+	abandoned = xprt_rdma_reqs_answer_abandoned(rx, recv->hdr.xid);
 	/* An abandoned RPC's own MRs are back in the pool, or being fenced */
 	if (recv->invalidated &&
 	    (!abandoned ||
-	     rpcrdma_mrs_in_use(rx, recv->inv_rkey, recv->hdr.xid)))
-		rpcrdma_bad_invalidation(ep);
+	     xprt_rdma_mrs_in_use(rx, recv->inv_rkey, recv->hdr.xid)))
+		xprt_rdma_bad_invalidation(ep);
 	if (!abandoned)
 		rx->stats.bad_reply_count++;
 	rpcrdma_recv_put(recv);
 }
 
 /* Return: the request that @xid answers, pinned and taken off the wire */
-static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
+static struct xprt_rdma_req *xprt_rdma_match(struct xprt_rdma *rx, u32 xid)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 	struct rpc_rqst *rqst;
 
 	spin_lock(&xprt->queue_lock);
@@ -283,48 +284,48 @@ static struct rpcrdma_req *rpcrdma_match(struct rpcrdma_xprt *rx, u32 xid)
 	if (!rqst)
 		return NULL;
 
-	req = to_rpcrdma_req(rqst);
-	if (unlikely(atomic_read(&req->wire) == RPCRDMA_WIRE_POSTING)) {
-		/* Wait for rpcrdma_req_post() */
+	req = to_xprt_rdma_req(rqst);
+	if (unlikely(atomic_read(&req->state) == XPRT_RDMA_REQ_POSTING)) {
+		/* Wait for xprt_rdma_req_post() */
 		mutex_lock(&rx->lock);
 		mutex_unlock(&rx->lock);
 	}
-	if (likely(rpcrdma_req_answered(req)))
+	if (likely(xprt_rdma_req_answered(req)))
 		return req;
-	rpcrdma_unpin(rqst);
+	xprt_rdma_unpin(rqst);
 	return NULL;
 }
 
 /* The header says something about version or credits that may be new */
-static noinline void rpcrdma_reply_news(struct rpcrdma_ep *ep,
-					const struct rpcrdma_hdr *hdr,
-					bool matched)
+static noinline void xprt_rdma_update_grant(struct rpcrdma_ep *ep,
+					    const struct rpcrdma_hdr *hdr,
+					    bool matched)
 {
-	struct rpcrdma_xprt *rx = ep->owner;
+	struct xprt_rdma *rx = ep->owner;
 	u32 credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits, READ_ONCE(rx->granted),
 					matched);
 
-	if (rpcrdma_version_heard(rx, ep, hdr) && credits)
-		rpcrdma_credits_update(rx, credits);
+	if (xprt_rdma_version_heard(rx, ep, hdr) && credits)
+		xprt_rdma_credits_update(rx, credits);
 }
 
-static void rpcrdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
+static void xprt_rdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
-	struct rpcrdma_xprt *rx = ep->owner;
-	struct rpcrdma_req *req;
+	struct xprt_rdma *rx = ep->owner;
+	struct xprt_rdma_req *req;
 
-	req = rpcrdma_match(rx, recv->hdr.xid);
+	req = xprt_rdma_match(rx, recv->hdr.xid);
 	/* What was granted is a grant that could be believed: so is this one */
-	if (unlikely(!rpcrdma_version_settled(rx) ||
+	if (unlikely(!xprt_rdma_version_settled(rx) ||
 		     recv->hdr.credits != READ_ONCE(rx->granted)))
-		rpcrdma_reply_news(ep, &recv->hdr, req);
+		xprt_rdma_update_grant(ep, &recv->hdr, req);
 	if (req)
-		rpcrdma_reply_matched(ep, req, recv);
+		xprt_rdma_reply_matched(ep, req, recv);
 	else
-		rpcrdma_reply_unmatched(ep, recv);
+		xprt_rdma_reply_unmatched(ep, recv);
 }
 
-static const char *rpcrdma_error_name(const struct rpcrdma_hdr *hdr)
+static const char *xprt_rdma_error_name(const struct rpcrdma_hdr *hdr)
 {
 	switch (hdr->errcode) {
 	case RPCRDMA_ERR_VERS:
@@ -336,10 +337,10 @@ static const char *rpcrdma_error_name(const struct rpcrdma_hdr *hdr)
 	}
 }
 
-static void rpcrdma_warn_about(struct rpcrdma_ep *ep,
-			       const struct rpcrdma_hdr *hdr)
+static void xprt_rdma_warn_about(struct rpcrdma_ep *ep,
+				 const struct rpcrdma_hdr *hdr)
 {
-	const struct rpcrdma_xprt *rx = ep->owner;
+	const struct xprt_rdma *rx = ep->owner;
 
 	if (hdr->fault) {
 		ep->count.bad_headers++;
@@ -348,12 +349,12 @@ static void rpcrdma_warn_about(struct rpcrdma_ep *ep,
 	} else if (hdr->proc == RPCRDMA_ERROR &&
 		   READ_ONCE(rx->nego.state) == RPCRDMA_NEGO_SETTLED) {
 		rpcrdma_ep_warn(ep, "server cannot process XID 0x%08x: %s",
-				hdr->xid, rpcrdma_error_name(hdr));
+				hdr->xid, xprt_rdma_error_name(hdr));
 	}
 }
 
 /**
- * rpcrdma_received - a message came from the server
+ * xprt_rdma_received - a message came from the server
  * @ep: endpoint
  * @recv: the message; ours until rpcrdma_recv_put()
  *
@@ -361,34 +362,34 @@ static void rpcrdma_warn_about(struct rpcrdma_ep *ep,
  *
  * Context: process (workqueue of the Receive CQ).
  */
-void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
+void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
-	struct rpcrdma_xprt *rx = ep->owner;
+	struct xprt_rdma *rx = ep->owner;
 	enum rpcrdma_fault fault;
 
 	fault = rpcrdma_decode(&recv->hdr, recv->data, recv->len, &rx->limits);
 	if (fault || recv->hdr.proc == RPCRDMA_ERROR)
-		rpcrdma_warn_about(ep, &recv->hdr);
+		xprt_rdma_warn_about(ep, &recv->hdr);
 	switch (rpcrdma_dispatch(&recv->hdr, RPCRDMA_REQUESTER,
 				 recv->invalidated)) {
 	case RPCRDMA_ACT_FAIL_AND_ERROR:
-		rpcrdma_bc_refuse(rx, recv, rpcrdma_fault_errcode(fault));
+		xprt_rdma_bc_refuse(rx, recv, rpcrdma_fault_errcode(fault));
 		/* It may have been a Reply: see Documentation/version-two.rst */
 		fallthrough;
 	case RPCRDMA_ACT_REPLY:
 	case RPCRDMA_ACT_FAIL:
-		rpcrdma_reply(ep, recv);
+		xprt_rdma_reply(ep, recv);
 		return;
 	case RPCRDMA_ACT_CALL:
-		rpcrdma_bc_received(rx, recv);
+		xprt_rdma_bc_received(rx, recv);
 		break;
 	case RPCRDMA_ACT_ERROR:
-		rpcrdma_bc_refuse(rx, recv, rpcrdma_fault_errcode(fault));
+		xprt_rdma_bc_refuse(rx, recv, rpcrdma_fault_errcode(fault));
 		break;
 	case RPCRDMA_ACT_DROP:
 		break;
 	default:
-		rpcrdma_bad_invalidation(ep);
+		xprt_rdma_bad_invalidation(ep);
 		break;
 	}
 	rpcrdma_recv_put(recv);

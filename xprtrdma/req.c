@@ -20,7 +20,7 @@
 #define ABORT_TIMEOUT	(5 * HZ)
 
 /**
- * rpcrdma_req_create - a new slot
+ * xprt_rdma_req_create - a new slot
  * @rx: transport
  * @gfp: how to allocate
  *
@@ -30,9 +30,9 @@
  *
  * Return: the slot or NULL.
  */
-struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp)
+struct xprt_rdma_req *xprt_rdma_req_create(struct xprt_rdma *rx, gfp_t gfp)
 {
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 
 	req = kzalloc(sizeof(*req), gfp);
 	if (!req)
@@ -50,16 +50,16 @@ struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp)
 }
 
 /**
- * rpcrdma_req_destroy - free a slot
+ * xprt_rdma_req_destroy - free a slot
  * @req: slot that nobody holds
  *
  * Context: process, may sleep.
  */
-void rpcrdma_req_destroy(struct rpcrdma_req *req)
+void xprt_rdma_req_destroy(struct xprt_rdma_req *req)
 {
-	struct rpcrdma_xprt *rx = req->rx;
+	struct xprt_rdma *rx = req->rx;
 
-	WARN_ON_ONCE(rpcrdma_req_on_wire(req)); /* I15 */
+	WARN_ON_ONCE(xprt_rdma_req_on_wire(req)); /* I15 */
 	WARN_ON_ONCE(!list_empty(&req->mrs)); /* I15 */
 	/* The release of the connection may be about to unmap the buffer */
 	mutex_lock(&rx->lock);
@@ -74,23 +74,23 @@ void rpcrdma_req_destroy(struct rpcrdma_req *req)
 }
 
 /**
- * rpcrdma_reqs_create - the slots of a new transport
+ * xprt_rdma_reqs_create - the slots of a new transport
  * @rx: transport
  * @count: how many
  *
- * Context: process, may sleep. Undone by rpcrdma_reqs_destroy(), after an
+ * Context: process, may sleep. Undone by xprt_rdma_reqs_destroy(), after an
  * error too.
  *
  * Return: 0 or -ENOMEM.
  */
-int rpcrdma_reqs_create(struct rpcrdma_xprt *rx, unsigned int count)
+int xprt_rdma_reqs_create(struct xprt_rdma *rx, unsigned int count)
 {
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 
 	spin_lock_init(&rx->req_lock);
 	INIT_LIST_HEAD(&rx->all);
 	while (count--) {
-		req = rpcrdma_req_create(rx, GFP_KERNEL);
+		req = xprt_rdma_req_create(rx, GFP_KERNEL);
 		if (!req)
 			return -ENOMEM;
 		req->next = rx->free;
@@ -100,22 +100,22 @@ int rpcrdma_reqs_create(struct rpcrdma_xprt *rx, unsigned int count)
 }
 
 /**
- * rpcrdma_reqs_destroy - free all slots
+ * xprt_rdma_reqs_destroy - free all slots
  * @rx: transport that nobody uses and that is not connected
  *
  * Context: process, may sleep.
  */
-void rpcrdma_reqs_destroy(struct rpcrdma_xprt *rx)
+void xprt_rdma_reqs_destroy(struct xprt_rdma *rx)
 {
-	struct rpcrdma_req *req, *next;
+	struct xprt_rdma_req *req, *next;
 
 	list_for_each_entry_safe(req, next, &rx->all, all)
-		rpcrdma_req_destroy(req);
+		xprt_rdma_req_destroy(req);
 }
 
-static inline struct rpcrdma_req *rpcrdma_slot_pop(struct rpcrdma_xprt *rx)
+static inline struct xprt_rdma_req *xprt_rdma_slot_pop(struct xprt_rdma *rx)
 {
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 
 	spin_lock(&rx->req_lock);
 	req = rx->free;
@@ -125,8 +125,8 @@ static inline struct rpcrdma_req *rpcrdma_slot_pop(struct rpcrdma_xprt *rx)
 	return req;
 }
 
-static inline void rpcrdma_slot_keep(struct rpcrdma_xprt *rx,
-				     struct rpcrdma_req *req)
+static inline void xprt_rdma_slot_keep(struct xprt_rdma *rx,
+				       struct xprt_rdma_req *req)
 {
 	memset(&req->rqst, 0, sizeof(req->rqst));
 	spin_lock(&rx->req_lock);
@@ -135,19 +135,19 @@ static inline void rpcrdma_slot_keep(struct rpcrdma_xprt *rx,
 	spin_unlock(&rx->req_lock);
 }
 
-static inline bool rpcrdma_slot_wanted(const struct rpcrdma_xprt *rx)
+static inline bool xprt_rdma_slot_wanted(const struct xprt_rdma *rx)
 {
 	return unlikely(READ_ONCE(rx->xprt.backlog.qlen));
 }
 
-static noinline void rpcrdma_slot_offer(struct rpcrdma_xprt *rx,
-					struct rpcrdma_req *req)
+static noinline void xprt_rdma_slot_offer(struct xprt_rdma *rx,
+					  struct xprt_rdma_req *req)
 {
-	for (; req; req = rpcrdma_slot_pop(rx)) {
+	for (; req; req = xprt_rdma_slot_pop(rx)) {
 		if (xprt_wake_up_backlog(&rx->xprt, &req->rqst))
 			return;
-		rpcrdma_slot_keep(rx, req);
-		if (!rpcrdma_slot_wanted(rx))
+		xprt_rdma_slot_keep(rx, req);
+		if (!xprt_rdma_slot_wanted(rx))
 			return;
 	}
 }
@@ -158,20 +158,20 @@ static noinline void rpcrdma_slot_offer(struct rpcrdma_xprt *rx,
  * the list and then the backlog is looked at again: one of them sees the other,
  * as both have taken the lock of the list in between.
  */
-static void rpcrdma_slot_push(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
+static void xprt_rdma_slot_push(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 {
-	if (!rpcrdma_slot_wanted(rx)) {
-		rpcrdma_slot_keep(rx, req);
-		if (!rpcrdma_slot_wanted(rx))
+	if (!xprt_rdma_slot_wanted(rx)) {
+		xprt_rdma_slot_keep(rx, req);
+		if (!xprt_rdma_slot_wanted(rx))
 			return;
-		req = rpcrdma_slot_pop(rx);
+		req = xprt_rdma_slot_pop(rx);
 	}
-	rpcrdma_slot_offer(rx, req);
+	xprt_rdma_slot_offer(rx, req);
 }
 
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
-static noinline void rpcrdma_bc_slot_keep(struct rpc_xprt *xprt,
-					  struct rpc_rqst *rqst)
+static noinline void xprt_rdma_bc_slot_keep(struct rpc_xprt *xprt,
+					    struct rpc_rqst *rqst)
 {
 	spin_lock(&xprt->bc_pa_lock);
 	list_add(&rqst->rq_bc_pa_list, &xprt->bc_pa_list);
@@ -179,45 +179,46 @@ static noinline void rpcrdma_bc_slot_keep(struct rpc_xprt *xprt,
 }
 #endif
 
-static void rpcrdma_req_release(struct kref *kref)
+static void xprt_rdma_req_release(struct kref *kref)
 {
-	struct rpcrdma_req *req = container_of(kref, struct rpcrdma_req, kref);
-	struct rpcrdma_xprt *rx = req->rx;
+	struct xprt_rdma_req *req =
+		container_of(kref, struct xprt_rdma_req, kref);
+	struct xprt_rdma *rx = req->rx;
 
 	WARN_ON_ONCE(!list_empty(&req->mrs)); /* I6 */
-	WARN_ON_ONCE(rpcrdma_req_on_wire(req)); /* I7 */
+	WARN_ON_ONCE(xprt_rdma_req_on_wire(req)); /* I7 */
 	kref_init(&req->kref);
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
 	if (unlikely(bc_prealloc(&req->rqst))) {
-		rpcrdma_bc_slot_keep(&rx->xprt, &req->rqst);
+		xprt_rdma_bc_slot_keep(&rx->xprt, &req->rqst);
 		return;
 	}
 #endif
-	rpcrdma_slot_push(rx, req);
+	xprt_rdma_slot_push(rx, req);
 }
 
 /**
- * rpcrdma_req_put - drop a reference
+ * xprt_rdma_req_put - drop a reference
  * @req: slot; the last one to let go makes it free
  *
  * Context: process, no lock of sunrpc's held.
  */
-void rpcrdma_req_put(struct rpcrdma_req *req)
+void xprt_rdma_req_put(struct xprt_rdma_req *req)
 {
-	kref_put(&req->kref, rpcrdma_req_release);
+	kref_put(&req->kref, xprt_rdma_req_release);
 }
 
-static noinline void rpcrdma_slot_wait(struct rpcrdma_xprt *rx,
-				       struct rpc_task *task)
+static noinline void xprt_rdma_slot_wait(struct xprt_rdma *rx,
+					 struct rpc_task *task)
 {
-	struct rpcrdma_req *req;
+	struct xprt_rdma_req *req;
 
 	task->tk_status = -EAGAIN;
 	xprt_add_backlog_noncongested(&rx->xprt, task);
 	/* One that became free before the task was asleep woke nobody */
-	req = rpcrdma_slot_pop(rx);
+	req = xprt_rdma_slot_pop(rx);
 	if (req)
-		rpcrdma_slot_push(rx, req);
+		xprt_rdma_slot_push(rx, req);
 }
 
 /**
@@ -229,11 +230,11 @@ static noinline void rpcrdma_slot_wait(struct rpcrdma_xprt *rx,
  */
 void xprt_rdma_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task)
 {
-	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
-	struct rpcrdma_req *req = rpcrdma_slot_pop(rx);
+	struct xprt_rdma *rx = to_xprt_rdma(xprt);
+	struct xprt_rdma_req *req = xprt_rdma_slot_pop(rx);
 
 	if (unlikely(!req)) {
-		rpcrdma_slot_wait(rx, task);
+		xprt_rdma_slot_wait(rx, task);
 		return;
 	}
 	task->tk_rqstp = &req->rqst;
@@ -249,14 +250,14 @@ void xprt_rdma_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task)
  */
 void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst)
 {
-	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
+	struct xprt_rdma_req *req = to_xprt_rdma_req(rqst);
 	bool spent = req->credits_spent;
 	u32 cookie = req->spent_cookie;
 
 	req->credits_spent = false;
-	rpcrdma_req_put(req);
+	xprt_rdma_req_put(req);
 	if (unlikely(spent))
-		rpcrdma_credits_spent(to_rpcrdma_xprt(xprt), cookie);
+		xprt_rdma_credits_spent(to_xprt_rdma(xprt), cookie);
 }
 
 /**
@@ -270,23 +271,23 @@ void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst)
  */
 void xprt_rdma_release_request(struct rpc_task *task)
 {
-	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
+	struct xprt_rdma_req *req = to_xprt_rdma_req(task->tk_rqstp);
 
 	/* The Reply to a callback has none */
 	if (unlikely(bc_prealloc(&req->rqst)))
 		return;
 	/* Its late Reply undoes this under the transport_lock, too */
-	if (unlikely(rpcrdma_req_on_wire(req)) &&
-	    atomic_cmpxchg(&req->wire, RPCRDMA_WIRE_ON,
-			   RPCRDMA_WIRE_ABANDONED) == RPCRDMA_WIRE_ON) {
-		req->credits_spent = !rpcrdma_credits_abandon(req->rx, 1);
+	if (unlikely(xprt_rdma_req_on_wire(req)) &&
+	    atomic_cmpxchg(&req->state, XPRT_RDMA_REQ_SENT,
+			   XPRT_RDMA_REQ_ABANDONED) == XPRT_RDMA_REQ_SENT) {
+		req->credits_spent = !xprt_rdma_credits_abandon(req->rx, 1);
 		req->spent_cookie = req->rx->xprt.connect_cookie;
 	}
 	xprt_release_rqst_cong(task);
 }
 
-static int rpcrdma_xdr_buf_reserve(struct rpcrdma_req *req, void **buf,
-				   size_t *size, size_t need, gfp_t gfp)
+static int xprt_rdma_xdr_buf_reserve(struct xprt_rdma_req *req, void **buf,
+				     size_t *size, size_t need, gfp_t gfp)
 {
 	void *data;
 
@@ -305,7 +306,7 @@ static int rpcrdma_xdr_buf_reserve(struct rpcrdma_req *req, void **buf,
 }
 
 /**
- * rpcrdma_req_map_anew - map the buffer a request is sent from
+ * xprt_rdma_req_map_anew - map the buffer a request is sent from
  * @ep: endpoint it is not mapped for
  * @req: request; not sent
  *
@@ -313,7 +314,7 @@ static int rpcrdma_xdr_buf_reserve(struct rpcrdma_req *req, void **buf,
  *
  * Return: 0 or -EIO.
  */
-int rpcrdma_req_map_anew(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
+int xprt_rdma_req_map_anew(struct rpcrdma_ep *ep, struct xprt_rdma_req *req)
 {
 	int rc = rpcrdma_dmabuf_map(ep, &req->hdr);
 
@@ -323,14 +324,14 @@ int rpcrdma_req_map_anew(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 }
 
 /* The one that it is sent from comes last: with it a slot has all three */
-static noinline int rpcrdma_bufs_reserve(struct rpcrdma_req *req)
+static noinline int xprt_rdma_bufs_reserve(struct xprt_rdma_req *req)
 {
 	gfp_t gfp = rpc_task_gfp_mask();
 
-	if (rpcrdma_xdr_buf_reserve(req, &req->sbuf, &req->sbuf_size,
-				    req->rqst.rq_callsize, gfp) ||
-	    rpcrdma_xdr_buf_reserve(req, &req->rbuf, &req->rbuf_size,
-				    req->rqst.rq_rcvsize, gfp))
+	if (xprt_rdma_xdr_buf_reserve(req, &req->sbuf, &req->sbuf_size,
+				      req->rqst.rq_callsize, gfp) ||
+	    xprt_rdma_xdr_buf_reserve(req, &req->rbuf, &req->rbuf_size,
+				      req->rqst.rq_rcvsize, gfp))
 		return -ENOMEM;
 	if (req->hdr.data)
 		return 0;
@@ -351,28 +352,28 @@ static noinline int rpcrdma_bufs_reserve(struct rpcrdma_req *req)
 int xprt_rdma_buf_alloc(struct rpc_task *task)
 {
 	struct rpc_rqst *rqst = task->tk_rqstp;
-	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
+	struct xprt_rdma_req *req = to_xprt_rdma_req(rqst);
 
 	if (unlikely(!req->hdr.data || req->sbuf_size < rqst->rq_callsize ||
 		     req->rbuf_size < rqst->rq_rcvsize) &&
-	    rpcrdma_bufs_reserve(req))
+	    xprt_rdma_bufs_reserve(req))
 		return -ENOMEM;
 	rqst->rq_buffer = req->sbuf;
 	rqst->rq_rbuffer = req->rbuf;
 	return 0;
 }
 
-static void rpcrdma_abort_done(struct rpcrdma_chain *chain,
-			       enum ib_wc_status status)
+static void xprt_rdma_abort_done(struct rpcrdma_chain *chain,
+				 enum ib_wc_status status)
 {
-	struct rpcrdma_req *req =
-		container_of(chain, struct rpcrdma_req, inv_chain);
-	struct rpcrdma_xprt *rx = req->rx;
+	struct xprt_rdma_req *req =
+		container_of(chain, struct xprt_rdma_req, inv_chain);
+	struct xprt_rdma *rx = req->rx;
 
-	/* Else the drain gives them back: rpcrdma_mrs_release() */
+	/* Else the drain gives them back: xprt_rdma_mrs_release() */
 	if (unlikely(status != IB_WC_SUCCESS))
 		return;
-	rpcrdma_mrs_put(rx, &req->mrs);
+	xprt_rdma_mrs_put(rx, &req->mrs);
 	/* The request is no longer ours */
 	wake_up_all(&rx->abort_wait);
 }
@@ -383,15 +384,15 @@ static void rpcrdma_abort_done(struct rpcrdma_chain *chain,
  * the LOCAL_INVs do not complete in time the connection ends, and its drain
  * completes them.
  */
-static void rpcrdma_req_abort(struct rpcrdma_req *req)
+static void xprt_rdma_req_abort(struct xprt_rdma_req *req)
 {
-	struct rpcrdma_xprt *rx = req->rx;
+	struct xprt_rdma *rx = req->rx;
 	struct rpcrdma_ep *ep = NULL;
 
 	mutex_lock(&rx->lock);
 	if (rx->pool.ep && !list_empty(&req->mrs)) {
 		ep = rpcrdma_ep_get(rx->pool.ep);
-		if (rpcrdma_mrs_invalidate(ep, req, rpcrdma_abort_done))
+		if (xprt_rdma_mrs_invalidate(ep, req, xprt_rdma_abort_done))
 			/* It is going down already, or must */
 			rpcrdma_ep_fail(ep, -EIO);
 	}
@@ -418,23 +419,23 @@ static void rpcrdma_req_abort(struct rpcrdma_req *req)
  */
 void xprt_rdma_buf_free(struct rpc_task *task)
 {
-	struct rpcrdma_req *req = to_rpcrdma_req(task->tk_rqstp);
+	struct xprt_rdma_req *req = to_xprt_rdma_req(task->tk_rqstp);
 
 	if (unlikely(!list_empty_careful(&req->mrs)))
-		rpcrdma_req_abort(req);
+		xprt_rdma_req_abort(req);
 }
 
 /**
- * rpcrdma_req_post - send a request
+ * xprt_rdma_req_post - send a request
  * @ep: endpoint
  * @req: its chain is ready
  *
- * Context: process, under rpcrdma_xprt.lock. On success the wire holds the
+ * Context: process, under xprt_rdma.lock. On success the wire holds the
  * request.
  *
  * Return: 0, or an error of rpcrdma_sendq_post(): nothing was sent.
  */
-int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
+int xprt_rdma_req_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req)
 {
 	int rc;
 
@@ -444,26 +445,27 @@ int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req)
 	 * The Reply may be here before we are back: it waits for us. A forged
 	 * one that came before must not find the request half prepared.
 	 */
-	atomic_set(&req->wire, RPCRDMA_WIRE_POSTING);
+	atomic_set(&req->state, XPRT_RDMA_REQ_POSTING);
 	rc = rpcrdma_sendq_post_lone(ep, &req->chain,
 				     READ_ONCE(req->rx->xprt.cong) <= RPC_CWNDSCALE);
 	if (likely(!rc)) {
 		kref_get(&req->kref);
-		/* Pairs with rpcrdma_wire_take() */
-		atomic_set_release(&req->wire, RPCRDMA_WIRE_ON);
+		/* Pairs with xprt_rdma_req_claim() */
+		atomic_set_release(&req->state, XPRT_RDMA_REQ_SENT);
 		return 0;
 	}
-	atomic_set(&req->wire, RPCRDMA_WIRE_OFF);
+	atomic_set(&req->state, XPRT_RDMA_REQ_IDLE);
 	return rc;
 }
 
 /* @wire: where it seems to be. Return: where it was; OFF when it was not on the wire. */
-static __always_inline int rpcrdma_wire_off(struct rpcrdma_req *req, int wire)
+static __always_inline int xprt_rdma_wire_off(struct xprt_rdma_req *req,
+					      int wire)
 {
-	while (wire >= RPCRDMA_WIRE_ON)
-		if (atomic_try_cmpxchg(&req->wire, &wire, RPCRDMA_WIRE_OFF))
+	while (wire >= XPRT_RDMA_REQ_SENT)
+		if (atomic_try_cmpxchg(&req->state, &wire, XPRT_RDMA_REQ_IDLE))
 			return wire;
-	return RPCRDMA_WIRE_OFF;
+	return XPRT_RDMA_REQ_IDLE;
 }
 
 /*
@@ -471,28 +473,28 @@ static __always_inline int rpcrdma_wire_off(struct rpcrdma_req *req, int wire)
  * waits for Send Queue slots stays: who claims to answer it would have the slot
  * used anew while the queue has its chain.
  *
- * Return: where it was; RPCRDMA_WIRE_OFF when it was not on the wire.
+ * Return: where it was; XPRT_RDMA_REQ_IDLE when it was not on the wire.
  */
-static int rpcrdma_wire_take(struct rpcrdma_req *req)
+static int xprt_rdma_req_claim(struct xprt_rdma_req *req)
 {
-	/* Pairs with rpcrdma_req_post(): the chain is as that left it */
-	int wire = atomic_read_acquire(&req->wire);
+	/* Pairs with xprt_rdma_req_post(): the chain is as that left it */
+	int wire = atomic_read_acquire(&req->state);
 
-	if (wire < RPCRDMA_WIRE_ON || rpcrdma_chain_waits(&req->chain))
-		return RPCRDMA_WIRE_OFF;
-	return rpcrdma_wire_off(req, wire);
+	if (wire < XPRT_RDMA_REQ_SENT || rpcrdma_chain_waits(&req->chain))
+		return XPRT_RDMA_REQ_IDLE;
+	return xprt_rdma_wire_off(req, wire);
 }
 
-static noinline bool rpcrdma_req_answered_early(struct rpcrdma_req *req)
+static noinline bool xprt_rdma_req_answered_early(struct xprt_rdma_req *req)
 {
-	if (rpcrdma_wire_take(req) == RPCRDMA_WIRE_OFF)
+	if (xprt_rdma_req_claim(req) == XPRT_RDMA_REQ_IDLE)
 		return false;
-	rpcrdma_req_put(req);
+	xprt_rdma_req_put(req);
 	return true;
 }
 
 /**
- * rpcrdma_req_answered - take a request off the wire
+ * xprt_rdma_req_answered - take a request off the wire
  * @req: slot that the RPC layer holds
  *
  * Context: process.
@@ -500,21 +502,21 @@ static noinline bool rpcrdma_req_answered_early(struct rpcrdma_req *req)
  * Return: false when it was not on the wire, never sent, or answered before;
  * or waits for the Send Queue.
  */
-bool rpcrdma_req_answered(struct rpcrdma_req *req)
+bool xprt_rdma_req_answered(struct xprt_rdma_req *req)
 {
-	/* As rpcrdma_wire_take(); a call in here would cost each Reply its registers */
-	int wire = atomic_read_acquire(&req->wire);
+	/* As xprt_rdma_req_claim(); a call in here would cost each Reply its registers */
+	int wire = atomic_read_acquire(&req->state);
 
 	if (unlikely(!list_empty_careful(&req->chain.list)))
-		return rpcrdma_req_answered_early(req);
-	if (unlikely(rpcrdma_wire_off(req, wire) == RPCRDMA_WIRE_OFF))
+		return xprt_rdma_req_answered_early(req);
+	if (unlikely(xprt_rdma_wire_off(req, wire) == XPRT_RDMA_REQ_IDLE))
 		return false;
-	rpcrdma_req_put(req);
+	xprt_rdma_req_put(req);
 	return true;
 }
 
 /**
- * rpcrdma_reqs_answer_abandoned - a Reply came that no RPC waits for
+ * xprt_rdma_reqs_answer_abandoned - a Reply came that no RPC waits for
  * @rx: transport
  * @xid: its XID
  *
@@ -523,47 +525,47 @@ bool rpcrdma_req_answered(struct rpcrdma_req *req)
  * Return: true if it answers a request that was sent and given up: the slot
  * and its credit are free again.
  */
-bool rpcrdma_reqs_answer_abandoned(struct rpcrdma_xprt *rx, u32 xid)
+bool xprt_rdma_reqs_answer_abandoned(struct xprt_rdma *rx, u32 xid)
 {
-	int wire = RPCRDMA_WIRE_OFF;
-	struct rpcrdma_req *req;
+	int wire = XPRT_RDMA_REQ_IDLE;
+	struct xprt_rdma_req *req;
 
 	spin_lock(&rx->req_lock);
 	list_for_each_entry(req, &rx->all, all) {
 		/* On the wire @xid is what was sent, until we say otherwise */
-		if (atomic_read_acquire(&req->wire) >= RPCRDMA_WIRE_ON &&
+		if (atomic_read_acquire(&req->state) >= XPRT_RDMA_REQ_SENT &&
 		    req->xid == xid)
-			wire = rpcrdma_wire_take(req);
-		if (wire != RPCRDMA_WIRE_OFF)
+			wire = xprt_rdma_req_claim(req);
+		if (wire != XPRT_RDMA_REQ_IDLE)
 			break;
 	}
 	spin_unlock(&rx->req_lock);
-	if (wire == RPCRDMA_WIRE_OFF)
+	if (wire == XPRT_RDMA_REQ_IDLE)
 		return false;
-	if (wire == RPCRDMA_WIRE_ABANDONED)
-		rpcrdma_credits_late(rx);
-	rpcrdma_req_put(req);
+	if (wire == XPRT_RDMA_REQ_ABANDONED)
+		xprt_rdma_credits_late(rx);
+	xprt_rdma_req_put(req);
 	return true;
 }
 
 /**
- * rpcrdma_reqs_release - the connection is gone, nothing is on the wire
+ * xprt_rdma_reqs_release - the connection is gone, nothing is on the wire
  * @rx: transport
  * @ep: its drained endpoint
  *
  * Context: process, sleeps; in rpcrdma_ep_ops.release.
  */
-void rpcrdma_reqs_release(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
+void xprt_rdma_reqs_release(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_req *req, *off = NULL;
+	struct xprt_rdma_req *req, *off = NULL;
 
-	/* Nobody is within rpcrdma_req_post(), where we could not take it */
+	/* Nobody is within xprt_rdma_req_post(), where we could not take it */
 	mutex_lock(&rx->lock);
 	spin_lock(&rx->req_lock);
 	list_for_each_entry(req, &rx->all, all) {
 		if (req->hdr.ep == ep)
 			rpcrdma_dmabuf_unmap(&req->hdr);
-		if (rpcrdma_wire_take(req) == RPCRDMA_WIRE_OFF)
+		if (xprt_rdma_req_claim(req) == XPRT_RDMA_REQ_IDLE)
 			continue;
 		/* We hold it, so that it is in no other list */
 		req->next = off;
@@ -575,6 +577,6 @@ void rpcrdma_reqs_release(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
 	while (off) {
 		req = off;
 		off = req->next;
-		rpcrdma_req_put(req);
+		xprt_rdma_req_put(req);
 	}
 }

@@ -12,7 +12,7 @@
  *
  * Return: 0; -ENOTCONN to connect first; -EBADSLT to wait for a credit.
  */
-static int rpcrdma_may_send(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
+static int xprt_rdma_may_send(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
 
@@ -23,23 +23,23 @@ static int rpcrdma_may_send(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
 	if (!xprt_connected(xprt) || test_bit(XPRT_CLOSE_WAIT, &xprt->state) ||
 	    !rx->ep || !rpcrdma_ep_live(rx->ep))
 		return -ENOTCONN;
-	if (rpcrdma_req_on_wire(req) || !list_empty(&req->mrs))
+	if (xprt_rdma_req_on_wire(req) || !list_empty(&req->mrs))
 		return -ENOTCONN;
 	if (!xprt_request_get_cong(xprt, &req->rqst)) {
-		rpcrdma_credits_lacking(rx);
+		xprt_rdma_credits_lacking(rx);
 		return -EBADSLT;
 	}
 	return 0;
 }
 
 /* Called with rx->lock. After an error nothing is mapped or registered. */
-static int rpcrdma_send_call(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
+static int xprt_rdma_send_call(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 {
 	struct rpcrdma_ep *ep = rx->ep;
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr *mr;
 	int rc;
 
-	rc = rpcrdma_marshal_req(rx, ep, req);
+	rc = xprt_rdma_marshal_req(rx, ep, req);
 	if (rc)
 		goto out;
 	/* The Reply shows that the Send is complete: nothing to signal */
@@ -50,11 +50,11 @@ static int rpcrdma_send_call(struct rpcrdma_xprt *rx, struct rpcrdma_req *req)
 	}
 	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
 	req->rqst.rq_xtime = ktime_get();
-	rc = rpcrdma_req_post(ep, req);
+	rc = xprt_rdma_req_post(ep, req);
 	if (rc)
-		rpcrdma_mrs_put(rx, &req->mrs);
+		xprt_rdma_mrs_put(rx, &req->mrs);
 	else
-		rpcrdma_version_sent(rx);
+		xprt_rdma_version_sent(rx);
 out:
 	if (rc && rc != -EAGAIN && rc != -ENOTCONN)
 		rx->stats.failed_marshal_count++;
@@ -76,20 +76,20 @@ out:
  */
 int xprt_rdma_send_request(struct rpc_rqst *rqst)
 {
-	struct rpcrdma_req *req = to_rpcrdma_req(rqst);
-	struct rpcrdma_xprt *rx = req->rx;
+	struct xprt_rdma_req *req = to_xprt_rdma_req(rqst);
+	struct xprt_rdma *rx = req->rx;
 	struct rpc_xprt *xprt = &rx->xprt;
 	u32 len = rqst->rq_snd_buf.len;
 	int rc;
 
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
 	if (unlikely(bc_prealloc(rqst)))
-		return rpcrdma_bc_send_reply(rqst);
+		return xprt_rdma_bc_send_reply(rqst);
 #endif
 	mutex_lock(&rx->lock);
-	rc = rpcrdma_may_send(rx, req);
+	rc = xprt_rdma_may_send(rx, req);
 	if (!rc)
-		rc = rpcrdma_send_call(rx, req);
+		rc = xprt_rdma_send_call(rx, req);
 	mutex_unlock(&rx->lock);
 
 	switch (rc) {

@@ -5,34 +5,34 @@
  */
 #include "xprt_rdma.h"
 
-static u64 rpcrdma_now(void)
+static u64 xprt_rdma_now(void)
 {
 	return ktime_to_ms(ktime_get());
 }
 
 /* Without an answer to the first message there is nothing else to wait for */
-static void rpcrdma_version_worker(struct work_struct *work)
+static void xprt_rdma_version_worker(struct work_struct *work)
 {
-	struct rpcrdma_xprt *rx =
-		container_of(work, struct rpcrdma_xprt, version_worker.work);
+	struct xprt_rdma *rx =
+		container_of(work, struct xprt_rdma, version_worker.work);
 
 	mutex_lock(&rx->lock);
-	if (rx->ep && rpcrdma_nego_expired(&rx->nego, rpcrdma_now()))
+	if (rx->ep && rpcrdma_nego_expired(&rx->nego, xprt_rdma_now()))
 		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
 				       "no answer to a message of version two: version one is next");
 	mutex_unlock(&rx->lock);
 }
 
 /**
- * rpcrdma_version_init - a new transport
+ * xprt_rdma_version_init - a new transport
  * @rx: transport
  *
  * Context: any.
  */
-void rpcrdma_version_init(struct rpcrdma_xprt *rx)
+void xprt_rdma_version_init(struct xprt_rdma *rx)
 {
 	rpcrdma_nego_init(&rx->nego);
-	INIT_DELAYED_WORK(&rx->version_worker, rpcrdma_version_worker);
+	INIT_DELAYED_WORK(&rx->version_worker, xprt_rdma_version_worker);
 }
 
 /*
@@ -40,8 +40,7 @@ void rpcrdma_version_init(struct rpcrdma_xprt *rx)
  * connection, after which nothing is sent: what Calls, the status and the
  * reverse direction go by.
  */
-static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
-				  struct rpcrdma_ep *ep)
+static void xprt_rdma_version_apply(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_properties prop;
 
@@ -55,46 +54,46 @@ static void rpcrdma_version_apply(struct rpcrdma_xprt *rx,
 }
 
 /**
- * rpcrdma_version_begin - a connection was made
+ * xprt_rdma_version_begin - a connection was made
  * @rx: transport, with its send lock held
  * @ep: its endpoint
  *
  * Context: process, may sleep.
  */
-void rpcrdma_version_begin(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep)
+void xprt_rdma_version_begin(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 {
 	u64 memory = (u64)READ_ONCE(xprt_rdma_version_memory) * MSEC_PER_SEC;
 	/* That of now: the timer is armed once, whatever the setting is later */
 	u64 patience = (u64)READ_ONCE(xprt_rdma_version_timeout) * MSEC_PER_SEC;
 
 	mutex_lock(&rx->lock);
-	rpcrdma_nego_begin(&rx->nego, ep->max_version, rpcrdma_now(), memory,
+	rpcrdma_nego_begin(&rx->nego, ep->max_version, xprt_rdma_now(), memory,
 			   patience);
-	rpcrdma_version_apply(rx, ep);
+	xprt_rdma_version_apply(rx, ep);
 	mutex_unlock(&rx->lock);
 }
 
 /**
- * rpcrdma_version_end - a connection ended
+ * xprt_rdma_version_end - a connection ended
  * @rx: transport, with its send lock held; nothing will be received
  *
  * Context: process, may sleep.
  */
-void rpcrdma_version_end(struct rpcrdma_xprt *rx)
+void xprt_rdma_version_end(struct xprt_rdma *rx)
 {
 	mutex_lock(&rx->lock);
-	rpcrdma_nego_lost(&rx->nego, rpcrdma_now());
+	rpcrdma_nego_lost(&rx->nego, xprt_rdma_now());
 	mutex_unlock(&rx->lock);
 }
 
 /**
- * rpcrdma_version_refused - a connection could not be made
+ * xprt_rdma_version_refused - a connection could not be made
  * @rx: transport, with its send lock held
  * @err: why
  *
  * Context: process, may sleep.
  */
-void rpcrdma_version_refused(struct rpcrdma_xprt *rx, int err)
+void xprt_rdma_version_refused(struct xprt_rdma *rx, int err)
 {
 	if (err != -ECONNREFUSED && err != -ETIMEDOUT)
 		return;
@@ -107,9 +106,9 @@ void rpcrdma_version_refused(struct rpcrdma_xprt *rx, int err)
  * The handle that costs most to invalidate. Each was registered for this RPC
  * alone, so that none must stay valid.
  */
-static u32 rpcrdma_best_handle(const struct rpcrdma_req *req)
+static u32 xprt_rdma_best_handle(const struct xprt_rdma_req *req)
 {
-	struct rpcrdma_mr *mr;
+	struct xprt_rdma_mr *mr;
 	u32 handle = 0, best = 0;
 
 	list_for_each_entry(mr, &req->mrs, list) {
@@ -122,14 +121,14 @@ static u32 rpcrdma_best_handle(const struct rpcrdma_req *req)
 }
 
 /**
- * rpcrdma_version_form - decide how a Call is written
+ * xprt_rdma_version_form - decide how a Call is written
  * @rx: transport
  * @req: request with the MRs that the Call offers; its @form is the result
  *
- * Context: process, under rpcrdma_xprt.lock.
+ * Context: process, under xprt_rdma.lock.
  */
-void rpcrdma_version_form(const struct rpcrdma_xprt *rx,
-			  struct rpcrdma_req *req)
+void xprt_rdma_version_form(const struct xprt_rdma *rx,
+			    struct xprt_rdma_req *req)
 {
 	if (list_empty(&req->mrs)) {
 		req->form = rx->plain_form;
@@ -137,28 +136,28 @@ void rpcrdma_version_form(const struct rpcrdma_xprt *rx,
 	}
 	req->form = rx->form;
 	if (rpcrdma_nego_invalidates(&rx->nego))
-		req->form.inv_handle = rpcrdma_best_handle(req);
+		req->form.inv_handle = xprt_rdma_best_handle(req);
 }
 
 /**
- * rpcrdma_version_first_sent - the first Call in a version to be tried was posted
+ * xprt_rdma_version_first_sent - the first Call in a version to be tried was posted
  * @rx: transport
  *
- * Its answer waits for the lock: see rpcrdma_version_heard(). What Calls go by
+ * Its answer waits for the lock: see xprt_rdma_version_heard(). What Calls go by
  * does not change with it.
  *
- * Context: process, under rpcrdma_xprt.lock.
+ * Context: process, under xprt_rdma.lock.
  */
-void rpcrdma_version_first_sent(struct rpcrdma_xprt *rx)
+void xprt_rdma_version_first_sent(struct xprt_rdma *rx)
 {
 	lockdep_assert_held(&rx->lock);
-	rpcrdma_nego_sent(&rx->nego, rpcrdma_now());
+	rpcrdma_nego_sent(&rx->nego, xprt_rdma_now());
 	mod_delayed_work(xprtiod_workqueue, &rx->version_worker,
 			 msecs_to_jiffies(rx->nego.patience) + 1);
 }
 
 /**
- * rpcrdma_version_heard - an answer came
+ * xprt_rdma_version_heard - an answer came
  * @rx: transport
  * @ep: its endpoint
  * @hdr: as rpcrdma_decode() left it
@@ -168,25 +167,25 @@ void rpcrdma_version_first_sent(struct rpcrdma_xprt *rx)
  * Return: false if it grants no credits: until the first answer that is no
  * error there is one (draft-cel-nfsv4-rpcrdma-version-two-00, section 5).
  */
-bool rpcrdma_version_heard(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
-			   const struct rpcrdma_hdr *hdr)
+bool xprt_rdma_version_heard(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
+			     const struct rpcrdma_hdr *hdr)
 {
 	bool grants = true;
 
-	if (rpcrdma_version_settled(rx))
+	if (xprt_rdma_version_settled(rx))
 		return true;
 	mutex_lock(&rx->lock);
 	if (rx->nego.state != RPCRDMA_NEGO_SETTLED) {
 		grants = hdr->proc != RPCRDMA_ERROR;
-		rpcrdma_nego_heard(&rx->nego, hdr, rpcrdma_now());
-		rpcrdma_version_apply(rx, ep);
+		rpcrdma_nego_heard(&rx->nego, hdr, xprt_rdma_now());
+		xprt_rdma_version_apply(rx, ep);
 	}
 	mutex_unlock(&rx->lock);
 	return grants;
 }
 
 /**
- * rpcrdma_version_resend - send an RPC again if its answer says how
+ * xprt_rdma_version_resend - send an RPC again if its answer says how
  * @req: request; off the wire, without MRs, and pinned
  * @hdr: its answer; nothing happens unless it is an RDMA_ERROR
  *
@@ -197,8 +196,8 @@ bool rpcrdma_version_heard(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
  *
  * Return: true if it will be sent again; it is not pinned any more.
  */
-bool rpcrdma_version_resend(struct rpcrdma_req *req,
-			    const struct rpcrdma_hdr *hdr)
+bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
+			      const struct rpcrdma_hdr *hdr)
 {
 	struct rpc_rqst *rqst = &req->rqst;
 	struct rpc_xprt *xprt = rqst->rq_xprt;

@@ -91,7 +91,7 @@ static void xprt_rdma_set_port(struct rpc_xprt *xprt, unsigned short port)
 static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
 				 size_t buflen)
 {
-	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 	int rc = -ENOTCONN;
 
 	mutex_lock(&rx->lock);
@@ -109,15 +109,15 @@ static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
  */
 static void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
 {
-	rpcrdma_disconnect_late(to_rpcrdma_xprt(xprt),
-				task->tk_rqstp->rq_connect_cookie);
+	xprt_rdma_disconnect_late(to_xprt_rdma(xprt),
+				  task->tk_rqstp->rq_connect_cookie);
 }
 
 static void xprt_rdma_set_connect_timeout(struct rpc_xprt *xprt,
 					  unsigned long connect_timeout,
 					  unsigned long reconnect_timeout)
 {
-	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 
 	spin_lock(&xprt->transport_lock);
 	if (connect_timeout < xprt->connect_timeout) {
@@ -156,7 +156,7 @@ static void xprt_rdma_disable_swap(struct rpc_xprt *xprt)
 static void xprt_rdma_print_stats(struct rpc_xprt *xprt,
 				  struct seq_file *seq)
 {
-	const struct rpcrdma_xprt_stats *st = &to_rpcrdma_xprt(xprt)->stats;
+	const struct xprt_rdma_stats *st = &to_xprt_rdma(xprt)->stats;
 	unsigned long idle = 0;
 
 	if (xprt_connected(xprt))
@@ -194,7 +194,7 @@ static void xprt_rdma_print_stats(struct rpc_xprt *xprt,
 
 static void xprt_rdma_free(struct rpc_xprt *xprt)
 {
-	rpcrdma_reqs_destroy(to_rpcrdma_xprt(xprt));
+	xprt_rdma_reqs_destroy(to_xprt_rdma(xprt));
 	xprt_rdma_free_addresses(xprt);
 	xprt_free(xprt);
 	module_put(THIS_MODULE);
@@ -202,10 +202,10 @@ static void xprt_rdma_free(struct rpc_xprt *xprt)
 
 static void xprt_rdma_destroy(struct rpc_xprt *xprt)
 {
-	struct rpcrdma_xprt *rx = to_rpcrdma_xprt(xprt);
+	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 
 	cancel_delayed_work_sync(&rx->connect_worker);
-	rpcrdma_disconnect(rx);
+	xprt_rdma_disconnect(rx);
 	cancel_delayed_work_sync(&rx->version_worker);
 	xprt_rdma_free(xprt);
 }
@@ -264,7 +264,7 @@ static void xprt_rdma_set_defaults(struct rpc_xprt *xprt,
 
 static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args)
 {
-	struct rpcrdma_xprt *rx;
+	struct xprt_rdma *rx;
 	struct rpc_xprt *xprt;
 	int rc;
 
@@ -280,11 +280,11 @@ static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args)
 		return ERR_PTR(-ENOMEM);
 	}
 
-	rx = to_rpcrdma_xprt(xprt);
+	rx = to_xprt_rdma(xprt);
 	xprt_rdma_set_defaults(xprt, args);
-	rpcrdma_connect_init(rx);
-	rpcrdma_mrs_init(rx);
-	rc = rpcrdma_reqs_create(rx, xprt->max_reqs);
+	xprt_rdma_connect_init(rx);
+	xprt_rdma_mrs_init(rx);
+	rc = xprt_rdma_reqs_create(rx, xprt->max_reqs);
 	if (!rc)
 		rc = xprt_rdma_format_addresses(xprt);
 	if (rc) {

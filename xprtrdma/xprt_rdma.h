@@ -58,11 +58,11 @@
  */
 #define XPRT_RDMA_SEND_BUF	8192U
 
-struct rpcrdma_req;
-struct rpcrdma_xprt;
+struct xprt_rdma_req;
+struct xprt_rdma;
 
 /**
- * struct rpcrdma_mr - one memory region and what is registered with it
+ * struct xprt_rdma_mr - one memory region and what is registered with it
  * @list: idle in the pool, or with the request that uses it
  * @all: in the pool's list of all
  * @mr: the verbs object; its rkey's low byte changes at each registration
@@ -74,7 +74,7 @@ struct rpcrdma_xprt;
  * @reg: the REG_MR
  * @inv: the LOCAL_INV
  */
-struct rpcrdma_mr {
+struct xprt_rdma_mr {
 	struct list_head list;
 	struct list_head all;
 	struct ib_mr *mr;
@@ -88,56 +88,56 @@ struct rpcrdma_mr {
 };
 
 /**
- * struct rpcrdma_mr_pool - MRs of the current connection
+ * struct xprt_rdma_mr_pool - MRs of the current connection
  * @lock: protects the lists and counts
  * @idle: MRs nobody uses
  * @all: every MR
  * @count: MRs in @all
  * @limit: most MRs this connection may have
- * @told_short: it was said that no MR could be added
- * @ep: their endpoint; NULL when none may be taken (rpcrdma_xprt.lock)
+ * @logged_short: it was said that no MR could be added
+ * @ep: their endpoint; NULL when none may be taken (xprt_rdma.lock)
  * @grow: allocates more
  */
-struct rpcrdma_mr_pool {
+struct xprt_rdma_mr_pool {
 	spinlock_t lock;
 	struct list_head idle;
 	struct list_head all;
 	unsigned int count;
 	unsigned int limit;
-	bool told_short;
+	bool logged_short;
 	struct rpcrdma_ep *ep;
 	struct delayed_work grow;
 };
 
 /**
- * enum rpcrdma_wire - is a request on the wire?
- * @RPCRDMA_WIRE_OFF: it was not sent, or it was answered, or the connection is
+ * enum xprt_rdma_req_state - is a request on the wire?
+ * @XPRT_RDMA_REQ_IDLE: it was not sent, or it was answered, or the connection is
  *	gone
- * @RPCRDMA_WIRE_POSTING: rpcrdma_req_post() is sending it, and nobody else may
- *	change this; rpcrdma_xprt.lock is held
- * @RPCRDMA_WIRE_ON: it was sent, and the wire has its reference
- * @RPCRDMA_WIRE_ABANDONED: the same, but no RPC waits for the Reply
+ * @XPRT_RDMA_REQ_POSTING: xprt_rdma_req_post() is sending it, and nobody else may
+ *	change this; xprt_rdma.lock is held
+ * @XPRT_RDMA_REQ_SENT: it was sent, and the wire has its reference
+ * @XPRT_RDMA_REQ_ABANDONED: the same, but no RPC waits for the Reply
  */
-enum rpcrdma_wire {
-	RPCRDMA_WIRE_OFF,
-	RPCRDMA_WIRE_POSTING,
-	RPCRDMA_WIRE_ON,
-	RPCRDMA_WIRE_ABANDONED,
+enum xprt_rdma_req_state {
+	XPRT_RDMA_REQ_IDLE,
+	XPRT_RDMA_REQ_POSTING,
+	XPRT_RDMA_REQ_SENT,
+	XPRT_RDMA_REQ_ABANDONED,
 };
 
 /**
- * struct rpcrdma_req - one slot: an RPC, its buffers and its Send
+ * struct xprt_rdma_req - one slot: an RPC, its buffers and its Send
  * @rqst: sunrpc's part
  * @rx: transport
  * @kref: one for the RPC layer, one while on the wire, one for the Send of a
  *	Reply to a callback
  * @next: the next one in the list of free slots
  * @all: in the list of all slots
- * @wire: enum rpcrdma_wire
+ * @state: enum xprt_rdma_req_state
  * @xid: XID of what was sent, host order; valid on the wire
  * @form: how it was sent; of a callback, how its Reply will be
- * @came_by: of a callback, the number of the connection that it came by
- * @owed: of a callback, that connection has no Reply to it yet
+ * @conn_id: of a callback, the number of the connection that it came by
+ * @reply_pending: of a callback, that connection has no Reply to it yet
  * @hdr: Transport Header, and behind it the inline part of the Call
  * @sbuf: the Call, as XDR encodes it
  * @sbuf_size: its size
@@ -154,17 +154,17 @@ enum rpcrdma_wire {
  * @write_offered: octets of the Write chunk
  * @reply_offered: octets of the Reply chunk
  */
-struct rpcrdma_req {
+struct xprt_rdma_req {
 	struct rpc_rqst rqst;
-	struct rpcrdma_xprt *rx;
+	struct xprt_rdma *rx;
 	struct kref kref;
-	struct rpcrdma_req *next;
+	struct xprt_rdma_req *next;
 	struct list_head all;
-	atomic_t wire;
+	atomic_t state;
 	u32 xid;
 	struct rpcrdma_form form;
-	u32 came_by;
-	bool owed;
+	u32 conn_id;
+	bool reply_pending;
 
 	struct rpcrdma_dmabuf hdr;
 	void *sbuf;
@@ -186,7 +186,7 @@ struct rpcrdma_req {
 };
 
 /**
- * struct rpcrdma_xprt_stats - the columns of /proc/self/mountstats
+ * struct xprt_rdma_stats - the columns of /proc/self/mountstats
  * @read_chunk_count: Calls with a Read chunk
  * @write_chunk_count: Calls with a Write chunk
  * @reply_chunk_count: Calls with a Reply chunk
@@ -207,7 +207,7 @@ struct rpcrdma_req {
  *
  * Named as the tools name them. Not exact under concurrency.
  */
-struct rpcrdma_xprt_stats {
+struct xprt_rdma_stats {
 	unsigned long read_chunk_count;
 	unsigned long write_chunk_count;
 	unsigned long reply_chunk_count;
@@ -228,7 +228,7 @@ struct rpcrdma_xprt_stats {
 };
 
 /**
- * struct rpcrdma_xprt - a client transport
+ * struct xprt_rdma - a client transport
  * @xprt: sunrpc's part
  * @connect_worker: connects, or looks every second whether it is still to
  * @connect_at: when the back-off is over, in jiffies
@@ -260,7 +260,7 @@ struct rpcrdma_xprt_stats {
  * @bc_count: slots of the reverse direction
  * @stats: counters
  */
-struct rpcrdma_xprt {
+struct xprt_rdma {
 	struct rpc_xprt xprt;
 	struct delayed_work connect_worker;
 	unsigned long connect_at;
@@ -279,22 +279,22 @@ struct rpcrdma_xprt {
 	struct delayed_work version_worker;
 	struct rpcrdma_limits limits;
 
-	struct rpcrdma_mr_pool pool;
+	struct xprt_rdma_mr_pool pool;
 	wait_queue_head_t abort_wait;
 
 	spinlock_t req_lock;
-	struct rpcrdma_req *free;
+	struct xprt_rdma_req *free;
 	struct list_head all;
 	u32 granted;
 	u32 abandoned;
 	unsigned int bc_count;
 
-	struct rpcrdma_xprt_stats stats;
+	struct xprt_rdma_stats stats;
 };
 
-static inline struct rpcrdma_xprt *to_rpcrdma_xprt(struct rpc_xprt *xprt)
+static inline struct xprt_rdma *to_xprt_rdma(struct rpc_xprt *xprt)
 {
-	return container_of(xprt, struct rpcrdma_xprt, xprt);
+	return container_of(xprt, struct xprt_rdma, xprt);
 }
 
 /**
@@ -305,33 +305,33 @@ static inline struct rpcrdma_xprt *to_rpcrdma_xprt(struct rpc_xprt *xprt)
  *
  * Return: true if so.
  */
-static inline bool xprt_rdma_swaps(struct rpcrdma_xprt *rx)
+static inline bool xprt_rdma_swaps(struct xprt_rdma *rx)
 {
 	return atomic_read(&rx->xprt.swapper);
 }
 
 /* Pages wait for a transport with a swap file. Undo: memalloc_noreclaim_restore() */
-static inline unsigned int xprt_rdma_use_reserves(struct rpcrdma_xprt *rx)
+static inline unsigned int xprt_rdma_use_reserves(struct xprt_rdma *rx)
 {
 	return xprt_rdma_swaps(rx) ? memalloc_noreclaim_save() : 0;
 }
 
-static inline struct rpcrdma_req *to_rpcrdma_req(struct rpc_rqst *rqst)
+static inline struct xprt_rdma_req *to_xprt_rdma_req(struct rpc_rqst *rqst)
 {
-	return container_of(rqst, struct rpcrdma_req, rqst);
+	return container_of(rqst, struct xprt_rdma_req, rqst);
 }
 
 /**
- * rpcrdma_req_on_wire - was this request sent and not answered?
+ * xprt_rdma_req_on_wire - was this request sent and not answered?
  * @req: slot
  *
  * Context: any.
  *
  * Return: true if so.
  */
-static inline bool rpcrdma_req_on_wire(const struct rpcrdma_req *req)
+static inline bool xprt_rdma_req_on_wire(const struct xprt_rdma_req *req)
 {
-	return atomic_read(&req->wire) != RPCRDMA_WIRE_OFF;
+	return atomic_read(&req->state) != XPRT_RDMA_REQ_IDLE;
 }
 
 /* sysctl.c */
@@ -347,40 +347,40 @@ int xprt_rdma_sysctl_init(void);
 void xprt_rdma_sysctl_exit(void);
 
 /* connect.c */
-void rpcrdma_connect_init(struct rpcrdma_xprt *rx);
-void rpcrdma_disconnect(struct rpcrdma_xprt *rx);
-void rpcrdma_disconnect_late(struct rpcrdma_xprt *rx, unsigned int cookie);
+void xprt_rdma_connect_init(struct xprt_rdma *rx);
+void xprt_rdma_disconnect(struct xprt_rdma *rx);
+void xprt_rdma_disconnect_late(struct xprt_rdma *rx, unsigned int cookie);
 void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task);
 void xprt_rdma_close(struct rpc_xprt *xprt);
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt);
 
 /* version.c */
-void rpcrdma_version_init(struct rpcrdma_xprt *rx);
-void rpcrdma_version_begin(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
-void rpcrdma_version_end(struct rpcrdma_xprt *rx);
-void rpcrdma_version_refused(struct rpcrdma_xprt *rx, int err);
-void rpcrdma_version_first_sent(struct rpcrdma_xprt *rx);
-void rpcrdma_version_form(const struct rpcrdma_xprt *rx,
-			  struct rpcrdma_req *req);
-bool rpcrdma_version_heard(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
-			   const struct rpcrdma_hdr *hdr);
-bool rpcrdma_version_resend(struct rpcrdma_req *req,
-			    const struct rpcrdma_hdr *hdr);
+void xprt_rdma_version_init(struct xprt_rdma *rx);
+void xprt_rdma_version_begin(struct xprt_rdma *rx, struct rpcrdma_ep *ep);
+void xprt_rdma_version_end(struct xprt_rdma *rx);
+void xprt_rdma_version_refused(struct xprt_rdma *rx, int err);
+void xprt_rdma_version_first_sent(struct xprt_rdma *rx);
+void xprt_rdma_version_form(const struct xprt_rdma *rx,
+			    struct xprt_rdma_req *req);
+bool xprt_rdma_version_heard(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
+			     const struct rpcrdma_hdr *hdr);
+bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
+			      const struct rpcrdma_hdr *hdr);
 
 /**
- * rpcrdma_version_sent - a Call was posted
+ * xprt_rdma_version_sent - a Call was posted
  * @rx: transport
  *
- * Context: process, under rpcrdma_xprt.lock.
+ * Context: process, under xprt_rdma.lock.
  */
-static inline void rpcrdma_version_sent(struct rpcrdma_xprt *rx)
+static inline void xprt_rdma_version_sent(struct xprt_rdma *rx)
 {
 	if (unlikely(rx->nego.state == RPCRDMA_NEGO_FIRST))
-		rpcrdma_version_first_sent(rx);
+		xprt_rdma_version_first_sent(rx);
 }
 
 /**
- * rpcrdma_version_settled - is the version of the connection known?
+ * xprt_rdma_version_settled - is the version of the connection known?
  * @rx: transport
  *
  * What is settled stays so as long as anything is received.
@@ -389,30 +389,30 @@ static inline void rpcrdma_version_sent(struct rpcrdma_xprt *rx)
  *
  * Return: true if so.
  */
-static inline bool rpcrdma_version_settled(const struct rpcrdma_xprt *rx)
+static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
 {
 	return likely(READ_ONCE(rx->nego.state) == RPCRDMA_NEGO_SETTLED);
 }
 
 /* credits.c */
-void rpcrdma_credits_update(struct rpcrdma_xprt *rx, u32 credits);
-void rpcrdma_credits_spent(struct rpcrdma_xprt *rx, u32 cookie);
-void rpcrdma_credits_late(struct rpcrdma_xprt *rx);
-void rpcrdma_credits_lacking(struct rpcrdma_xprt *rx);
-bool rpcrdma_credits_abandon(struct rpcrdma_xprt *rx, int by);
-void rpcrdma_credits_reset(struct rpcrdma_xprt *rx);
+void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits);
+void xprt_rdma_credits_spent(struct xprt_rdma *rx, u32 cookie);
+void xprt_rdma_credits_late(struct xprt_rdma *rx);
+void xprt_rdma_credits_lacking(struct xprt_rdma *rx);
+bool xprt_rdma_credits_abandon(struct xprt_rdma *rx, int by);
+void xprt_rdma_credits_reset(struct xprt_rdma *rx);
 
 /* req.c */
-struct rpcrdma_req *rpcrdma_req_create(struct rpcrdma_xprt *rx, gfp_t gfp);
-void rpcrdma_req_destroy(struct rpcrdma_req *req);
-void rpcrdma_req_put(struct rpcrdma_req *req);
-int rpcrdma_reqs_create(struct rpcrdma_xprt *rx, unsigned int count);
-void rpcrdma_reqs_destroy(struct rpcrdma_xprt *rx);
-int rpcrdma_req_map_anew(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
-int rpcrdma_req_post(struct rpcrdma_ep *ep, struct rpcrdma_req *req);
-bool rpcrdma_req_answered(struct rpcrdma_req *req);
-bool rpcrdma_reqs_answer_abandoned(struct rpcrdma_xprt *rx, u32 xid);
-void rpcrdma_reqs_release(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
+struct xprt_rdma_req *xprt_rdma_req_create(struct xprt_rdma *rx, gfp_t gfp);
+void xprt_rdma_req_destroy(struct xprt_rdma_req *req);
+void xprt_rdma_req_put(struct xprt_rdma_req *req);
+int xprt_rdma_reqs_create(struct xprt_rdma *rx, unsigned int count);
+void xprt_rdma_reqs_destroy(struct xprt_rdma *rx);
+int xprt_rdma_req_map_anew(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);
+int xprt_rdma_req_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);
+bool xprt_rdma_req_answered(struct xprt_rdma_req *req);
+bool xprt_rdma_reqs_answer_abandoned(struct xprt_rdma *rx, u32 xid);
+void xprt_rdma_reqs_release(struct xprt_rdma *rx, struct rpcrdma_ep *ep);
 void xprt_rdma_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task);
 void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst);
 int xprt_rdma_buf_alloc(struct rpc_task *task);
@@ -420,7 +420,7 @@ void xprt_rdma_buf_free(struct rpc_task *task);
 void xprt_rdma_release_request(struct rpc_task *task);
 
 /**
- * rpcrdma_req_map - map the buffer a request is sent from
+ * xprt_rdma_req_map - map the buffer a request is sent from
  * @ep: endpoint
  * @req: request; not sent
  *
@@ -428,56 +428,56 @@ void xprt_rdma_release_request(struct rpc_task *task);
  *
  * Return: 0, at once when it is mapped for @ep already; or -EIO.
  */
-static inline int rpcrdma_req_map(struct rpcrdma_ep *ep,
-				  struct rpcrdma_req *req)
+static inline int xprt_rdma_req_map(struct rpcrdma_ep *ep,
+				    struct xprt_rdma_req *req)
 {
-	return likely(req->hdr.ep == ep) ? 0 : rpcrdma_req_map_anew(ep, req);
+	return likely(req->hdr.ep == ep) ? 0 : xprt_rdma_req_map_anew(ep, req);
 }
 
 /**
- * rpcrdma_req_fill - so much of the buffer is to be sent
+ * xprt_rdma_req_fill - so much of the buffer is to be sent
  * @req: request; its buffer is mapped and written
  * @len: octets
  *
  * Context: any.
  */
-static inline void rpcrdma_req_fill(struct rpcrdma_req *req, u32 len)
+static inline void xprt_rdma_req_fill(struct xprt_rdma_req *req, u32 len)
 {
 	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
 	req->sge.length = len;
 }
 
 /* marshal.c */
-int rpcrdma_marshal_req(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep,
-			struct rpcrdma_req *req);
+int xprt_rdma_marshal_req(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
+			  struct xprt_rdma_req *req);
 
 /* send.c */
 int xprt_rdma_send_request(struct rpc_rqst *rqst);
 
 /* reply.c */
-void rpcrdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
+void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 
 /* mr.c */
-void rpcrdma_mrs_init(struct rpcrdma_xprt *rx);
-int rpcrdma_mrs_setup(struct rpcrdma_xprt *rx, struct rpcrdma_ep *ep);
-void rpcrdma_mrs_release(struct rpcrdma_xprt *rx);
-bool rpcrdma_mrs_in_use(struct rpcrdma_xprt *rx, u32 rkey, u32 xid);
-int rpcrdma_mrs_map(struct rpcrdma_xprt *rx, struct list_head *mrs,
-		    const struct xdr_buf *buf, unsigned int parts,
-		    bool remote_write);
-void rpcrdma_mrs_put(struct rpcrdma_xprt *rx, struct list_head *mrs);
-void rpcrdma_mrs_return(struct rpcrdma_xprt *rx, struct list_head *mrs);
-bool rpcrdma_mrs_put_rkey(struct rpcrdma_xprt *rx, struct list_head *mrs,
-			  u32 rkey);
-int rpcrdma_mrs_invalidate(struct rpcrdma_ep *ep, struct rpcrdma_req *req,
-			   void (*done)(struct rpcrdma_chain *chain,
-					enum ib_wc_status status));
+void xprt_rdma_mrs_init(struct xprt_rdma *rx);
+int xprt_rdma_mrs_setup(struct xprt_rdma *rx, struct rpcrdma_ep *ep);
+void xprt_rdma_mrs_release(struct xprt_rdma *rx);
+bool xprt_rdma_mrs_in_use(struct xprt_rdma *rx, u32 rkey, u32 xid);
+int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
+		      const struct xdr_buf *buf, unsigned int parts,
+		      bool remote_write);
+void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs);
+void xprt_rdma_mrs_return(struct xprt_rdma *rx, struct list_head *mrs);
+bool xprt_rdma_mrs_put_rkey(struct xprt_rdma *rx, struct list_head *mrs,
+			    u32 rkey);
+int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
+			     void (*done)(struct rpcrdma_chain *chain,
+					  enum ib_wc_status status));
 
 /* Parts of an xdr_buf, in their order */
-#define RPCRDMA_PART_HEAD	1U
-#define RPCRDMA_PART_PAGES	2U
-#define RPCRDMA_PART_TAIL	4U
-#define RPCRDMA_PART_ALL	7U
+#define XPRT_RDMA_PART_HEAD 1U
+#define XPRT_RDMA_PART_PAGES 2U
+#define XPRT_RDMA_PART_TAIL 4U
+#define XPRT_RDMA_PART_ALL 7U
 
 /* backchannel.c */
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
@@ -486,19 +486,19 @@ size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt);
 unsigned int xprt_rdma_bc_num_slots(struct rpc_xprt *xprt);
 void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst);
 void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs);
-int rpcrdma_bc_send_reply(struct rpc_rqst *rqst);
-void rpcrdma_bc_received(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv);
-void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx, struct rpcrdma_recv *recv,
-		       enum rpcrdma_errcode errcode);
+int xprt_rdma_bc_send_reply(struct rpc_rqst *rqst);
+void xprt_rdma_bc_received(struct xprt_rdma *rx, struct rpcrdma_recv *recv);
+void xprt_rdma_bc_refuse(struct xprt_rdma *rx, struct rpcrdma_recv *recv,
+			 enum rpcrdma_errcode errcode);
 #else
-static inline void rpcrdma_bc_received(struct rpcrdma_xprt *rx,
-				       struct rpcrdma_recv *recv)
+static inline void xprt_rdma_bc_received(struct xprt_rdma *rx,
+					 struct rpcrdma_recv *recv)
 {
 }
 
-static inline void rpcrdma_bc_refuse(struct rpcrdma_xprt *rx,
-				     struct rpcrdma_recv *recv,
-				     enum rpcrdma_errcode errcode)
+static inline void xprt_rdma_bc_refuse(struct xprt_rdma *rx,
+				       struct rpcrdma_recv *recv,
+				       enum rpcrdma_errcode errcode)
 {
 }
 #endif

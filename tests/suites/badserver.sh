@@ -224,7 +224,7 @@ bad_load_no_room() {
 # Reads until Replies to five callbacks came too late for the connection, and were not sent:
 # of each kind of loss
 bad_callback_probe() {
-	echo 'r:reverse/reply rpcrdma_bc_send_reply status=$retval:s32' >>$BAD_PROBES
+	echo 'r:reverse/reply xprt_rdma_bc_send_reply status=$retval:s32' >>$BAD_PROBES
 	mkdir $BAD_REVERSE
 	echo 'status == -107' >$BAD_REVERSE/events/reverse/reply/filter
 	echo 1 >$BAD_REVERSE/events/reverse/reply/enable

@@ -13,11 +13,11 @@ FENCE_TRACE=/sys/kernel/tracing/instances/fence
 
 fence_probe() {
 	local e
-	for e in 'p:fence/closing rpcrdma_client_closing' \
-		'p:fence/drained rpcrdma_client_release' \
-		'p:fence/reply rpcrdma_inv_done status=%si:u32' \
-		'p:fence/abandoned rpcrdma_abort_done status=%si:u32' \
-		'p:fence/put rpcrdma_mrs_put head=%si:x64 first=+0(%si):x64'; do
+	for e in 'p:fence/closing xprt_rdma_client_closing' \
+		'p:fence/drained xprt_rdma_client_release' \
+		'p:fence/reply xprt_rdma_inv_done status=%si:u32' \
+		'p:fence/abandoned xprt_rdma_abort_done status=%si:u32' \
+		'p:fence/put xprt_rdma_mrs_put head=%si:x64 first=+0(%si):x64'; do
 		echo "$e" >>$FENCE_PROBES
 	done
 	mkdir $FENCE_TRACE

@@ -182,7 +182,7 @@ suite_reclaim() {
 
 # Allocations are traced while a callback is being received only
 reclaim_callback_probe() {
-	reclaim_probe 'p:reclaim/called rpcrdma_bc_received' 'r:reclaim/returned rpcrdma_bc_received'
+	reclaim_probe 'p:reclaim/called xprt_rdma_bc_received' 'r:reclaim/returned xprt_rdma_bc_received'
 	echo 'enable_event:kmem:kmalloc' >$RECLAIM_TRACE/events/reclaim/called/trigger
 	echo 'disable_event:kmem:kmalloc' >$RECLAIM_TRACE/events/reclaim/returned/trigger
 	reclaim_begin
