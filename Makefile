@@ -14,7 +14,7 @@ BUILD = scripts/build "$(KDIR)/" $(MAKEOVERRIDES)
 
 .NOTPARALLEL:
 .PHONY: module modules-all install uninstall setup lint kunit fuzz coverage \
-	mutants check soak bench bench-profile demo vm-shell clean help
+	mutants pictures check soak bench bench-profile demo vm-shell clean help
 
 module:
 	@$(BUILD)
@@ -49,6 +49,9 @@ coverage: setup
 
 mutants: setup
 	@tests/mutants/run
+
+pictures: setup
+	@scripts/pictures
 
 check:
 	@scripts/setup --all
@@ -111,5 +114,6 @@ help:
 #h   make coverage      lines and branches of the pure files that tests take
 #h   make mutants       change the pure files in 3,100 places: do tests notice?
 #h                      (make check: in every tenth)
+#h   make pictures      draw Documentation/pictures/*.dot again
 #h   make setup         install and download what the above need (they do it); the
 #h                      debug kernel is built by what needs it

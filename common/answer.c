@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * What a side does with a message that it received. Pure. The table of all
- * actions is in Documentation/architecture.rst and kunit/answers_cases.h.
+ * actions is in Documentation/answers.rst and kunit/answers_cases.h.
  */
 #include "rpcrdma/answer.h"
 #include "rpcrdma/wire_get.h"

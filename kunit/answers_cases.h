@@ -2,7 +2,7 @@
 /*
  * The table of answers where version one alone is spoken: version, procedure
  * and fault of a received message, and what either side does with it. The table
- * in Documentation/architecture.rst is printed from this one (scripts/answers).
+ * in Documentation/answers.rst is printed from this one (scripts/answers).
  */
 #ifndef RPCRDMA_KUNIT_ANSWERS_CASES_H
 #define RPCRDMA_KUNIT_ANSWERS_CASES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Prints the table of answers, both halves, as it stands in
- * Documentation/architecture.rst.
+ * Documentation/answers.rst.
  */
 #include <stdio.h>
 #include <stdlib.h>
