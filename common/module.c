@@ -61,6 +61,9 @@ module_init(rpcrdma_module_init);
 module_exit(rpcrdma_module_exit);
 
 MODULE_DESCRIPTION("RPC-over-RDMA transport, client and server");
+MODULE_AUTHOR("rpcrdma maintainers <maintainers@users.noreply.a-seed-e78f4fde.example>");
+/* The one place that has it; CHANGES begins with the same */
+MODULE_VERSION("1.1");
 MODULE_LICENSE("Dual BSD/GPL");
 /* sunrpc asks for svc<name>, older set-ups for xprtrdma, rpc<netid> for IPv6 */
 MODULE_ALIAS("svcrdma");
