@@ -1,18 +1,30 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""report.py KERNEL DIRECTORY: events.json, insns.json and rates.json of a bench as
-one bench.json, a table, and what gnuplot shows of it."""
+"""Tables of a bench, and what changed since an earlier one.
+
+report.py KERNEL DIRECTORY
+    events.json, insns.json and rates.json of DIRECTORY as one bench.json, a table, and
+    the data for gnuplot
+report.py --against FILE KERNEL DIRECTORY
+    whole system and events of DIRECTORY/bench.json beside those that FILE has for this
+    kernel; fails if the system spends more than 1 % more on an operation, or if there
+    are more of any event
+report.py --record FILE COMMIT DIRECTORY...
+    write FILE, for --against, from DIRECTORY/bench.json of each kernel
+"""
 
 import json
 import os
 import sys
 
 OURS, TWO, STOCK = 'ours.1', 'ours.2', 'stock.1'
-# Ratio to stock that is wanted at most: in the module, in the whole system
-WANTED = {'read64k': (0.60, 0.90), 'write64k': (0.60, 0.90),
-          'read1m': (0.40, 0.90), 'write1m': (0.40, 0.90)}
-WANTED_OTHERS = (0.60, 0.80)
-WANTED_TWO = 1.02
+# How much more than before is no more. Work that the module asks for repeats from run to
+# run. Batches and the scheduler do not: these events vary, by a tenth at depth 32,
+# where they are shown but not judged.
+SYSTEM_MORE = 0.01
+WORK_MORE = 0.02
+VARYING = {'post_recv', 'completion', 'switch', 'wake_module', 'wake', 'alloc'}
+VARYING_MORE = 0.05
 
 INSNS = (('client', 'client'), ('server', 'server'), ('module', 'module'),
          ('system', 'system'), ('system_rep', 'REP, system'),
@@ -71,28 +83,14 @@ def table(title, columns, rows):
     print()
 
 
-def wanted(op):
-    return WANTED.get(op.split('/', maxsplit=1)[0], WANTED_OTHERS)
-
-
-def judge(a, b, limit):
-    if a is None or not b:
-        return '-'
-    return '%.3f %s %.2f' % (a / b, '<=' if a / b <= limit else '> ', limit)
-
-
-def targets(result, ops):
+def ratios(result, ops):
     rows = []
     for op in ops:
-        row = [op]
-        for key, limit in zip(('module', 'system'), wanted(op)):
-            row.append(judge(figure(result, OURS, op, key),
-                             figure(result, STOCK, op, key), limit))
-        row.append(judge(figure(result, TWO, op, 'module'),
-                         figure(result, OURS, op, 'module'), WANTED_TWO))
-        rows.append(row)
-    table('Ratios, and what they are to be at most',
-          ['operation', 'module', 'system', 'version two'], rows)
+        rows.append([op, ratio(figure(result, OURS, op, 'system'), figure(result, STOCK, op, 'system')),
+                     ratio(figure(result, TWO, op, 'system'), figure(result, OURS, op, 'system')),
+                     ratio(figure(result, OURS, op, 'module'), figure(result, STOCK, op, 'module'))])
+    table('Instructions: ratio of the whole system to that with the stock module',
+          ['operation', 'system', 'version 2 to 1', 'for information: module'], rows)
 
 
 def wide(result, ops, title, keys, a, b):
@@ -143,14 +141,70 @@ def plot_data(result, ops, path):
                 print(op, *('%.1f' % n for n in row), file=out)
 
 
+def is_more(key, op, before, now):
+    """Whether @now is more than @before, beyond what varies."""
+    if None in (before, now):
+        return False
+    if key == 'system':
+        return now > before * (1 + SYSTEM_MORE)
+    if key not in VARYING:
+        return now > before + WORK_MORE
+    return op.endswith('/1') and now > before * (1 + VARYING_MORE) + WORK_MORE
+
+
+def against(path, kernel, directory):
+    """Print before and after; the number of figures that are worse."""
+    with open(path, encoding='ascii') as text:
+        record = json.load(text)
+    before = record['kernels'][kernel]
+    with open(os.path.join(directory, 'bench.json'), encoding='ascii') as text:
+        now = json.load(text)['operations']
+    rows, worse = [], 0
+    keys = (('system', 'system'),) + VERBS
+    for op in order(now):
+        row = [op]
+        for key, _ in keys:
+            a, b = figure(before, OURS, op, key), figure(now, OURS, op, key)
+            more = is_more(key, op, a, b)
+            worse += more
+            row.append('%s/%s%s' % (number(a), number(b), ' !' if more else ''))
+        row.insert(2, ratio(figure(now, OURS, op, 'system'), figure(before, OURS, op, 'system')))
+        rows.append(row)
+    table('Kernel %s: before (%s) / now, for one operation; "!" is worse' % (kernel, record['commit'][:12]),
+          ['operation', 'system', 'ratio'] + [name for _, name in VERBS], rows)
+    print('%d worse' % worse)
+    return worse
+
+
+def record(path, commit, directories):
+    kernels = {}
+    for directory in directories:
+        with open(os.path.join(directory, 'bench.json'), encoding='ascii') as text:
+            found = json.load(text)
+        kernels[found['kernel']] = {phase: {op: {k: round(n, 2) for k, n in figures.items()}
+                                            for op, figures in ops.items()}
+                                    for phase, ops in found['operations'].items()}
+    with open(path, 'w', encoding='ascii') as out:
+        json.dump({'commit': commit, 'kernels': kernels}, out, indent=1, sort_keys=True)
+        print(file=out)
+
+
 def main():
-    kernel, directory = sys.argv[1:3]
+    if sys.argv[1:2] == ['--against']:
+        sys.exit(1 if against(*sys.argv[2:5]) else 0)
+    if sys.argv[1:2] == ['--record']:
+        record(sys.argv[2], sys.argv[3], sys.argv[4:])
+        return
+    report(*sys.argv[1:3])
+
+
+def report(kernel, directory):
     result = merge(directory)
     ops = order(result)
     with open(os.path.join(directory, 'table'), 'w', encoding='ascii') as out:
         sys.stdout = out
         print('Kernel %s\n' % kernel)
-        targets(result, ops)
+        ratios(result, ops)
         instructions(result, ops, OURS, STOCK)
         wide(result, ops, 'Verbs and the rest', VERBS, OURS, STOCK)
         instructions(result, ops, TWO, OURS)
