@@ -2,18 +2,9 @@
 /* Statements about memory, values, time, repetition; and the table of all. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "peer_exec.h"
-
-int64_t clock_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
 
 static const struct token *arg(const struct stmt *s, int i)
 {
@@ -148,7 +139,7 @@ static void cmd_wait_change(const struct stmt *s)
 {
 	const struct region *r = region_find(arg(s, 0));
 	volatile uint8_t *p = part_of(s, r, number(s, 1), 1);
-	int64_t end = clock_ms() + patience();
+	int64_t end = vb_now_ms() + patience();
 	uint8_t old = number(s, 2);
 	static uint64_t refused;
 	uint64_t refusals = 0;
@@ -165,7 +156,7 @@ static void cmd_wait_change(const struct stmt *s)
 			show_first(s);
 			die_at(s->at, "%s does not change: %s", r->name, why);
 		}
-		if (clock_ms() >= end)
+		if (vb_now_ms() >= end)
 			die_at(s->at, "%s does not change", r->name);
 		usleep(20);
 	}
@@ -191,11 +182,11 @@ static void cmd_loop(const struct stmt *s)
 
 static void cmd_until(const struct stmt *s)
 {
-	int64_t end = clock_ms() + patience();
+	int64_t end = vb_now_ms() + patience();
 	uint64_t value;
 
 	do {
-		if (clock_ms() >= end)
+		if (vb_now_ms() >= end)
 			die_at(s->at, "%s does not become that", s->args.t[0].text);
 		run_statements(s->body);
 	} while (!var_get(s->args.t[0].text, &value) || value != number(s, 1));

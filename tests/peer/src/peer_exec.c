@@ -104,7 +104,7 @@ int pump(struct link *l, int ms)
 
 	if (!vb_next(l->conn, ms, &ev))
 		return 0;
-	switch (ev.what) {
+	switch (ev.type) {
 	case VB_RECV:
 		take_message(l, &ev);
 		break;
@@ -313,6 +313,7 @@ void cmd_rnr_retry(const struct stmt *s)
 
 void cmd_unestablished(const struct stmt *s)
 {
+	(void)s;
 	attr.unestablished = 1;
 }
 
@@ -365,10 +366,10 @@ void cmd_send(const struct stmt *s)
 void cmd_wait_sent(const struct stmt *s)
 {
 	struct link *l = the_link(s);
-	int64_t end = clock_ms() + patience();
+	int64_t end = vb_now_ms() + patience();
 
-	while (!l->down && vb_sending(l->conn) && clock_ms() < end)
-		pump(l, end - clock_ms());
+	while (!l->down && vb_sending(l->conn) && vb_now_ms() < end)
+		pump(l, end - vb_now_ms());
 	if (l->down)
 		die_at(s->at, "the connection is down (%s)", l->down);
 	if (vb_sending(l->conn))
@@ -394,9 +395,9 @@ static struct message *next_message(const struct stmt *s, struct link *l)
 	int64_t end;
 
 	option(s, "within", &ms);
-	end = clock_ms() + ms;
-	while (!l->first && !l->down && clock_ms() < end)
-		pump(l, end - clock_ms());
+	end = vb_now_ms() + ms;
+	while (!l->first && !l->down && vb_now_ms() < end)
+		pump(l, end - vb_now_ms());
 	m = l->first;
 	if (!m && l->down)
 		die_at(s->at, "no message: the connection is down (%s)", l->down);
@@ -463,14 +464,14 @@ void show_first(const struct stmt *s)
 void cmd_expect_nothing(const struct stmt *s)
 {
 	struct link *l = the_link(s);
-	int64_t end = clock_ms() + eval(&s->args.t[0], 0);
+	int64_t end = vb_now_ms() + eval(&s->args.t[0], 0);
 
 	do {
-		pump(l, end - clock_ms());
+		pump(l, end - vb_now_ms());
 		no_message(s, l);
 		if (l->down)
 			die_at(s->at, "the connection is down (%s)", l->down);
-	} while (clock_ms() < end);
+	} while (vb_now_ms() < end);
 }
 
 void cmd_expect_disconnect(const struct stmt *s)
@@ -482,8 +483,8 @@ void cmd_expect_disconnect(const struct stmt *s)
 	int64_t end, now;
 
 	option(s, "within", &ms);
-	end = clock_ms() + ms;
-	while (!(l->down && (!told || l->conn->told)) && (now = clock_ms()) < end)
+	end = vb_now_ms() + ms;
+	while (!(l->down && (!told || l->conn->told)) && (now = vb_now_ms()) < end)
 		pump(l, end - now < slice ? end - now : slice);
 	if (!l->down)
 		die_at(s->at, "still connected after %d ms", (int)ms);
@@ -499,17 +500,16 @@ void cmd_expect_disconnect(const struct stmt *s)
 static void wait_done(const struct stmt *s, uint32_t cookie)
 {
 	struct link *l = the_link(s);
-	int64_t end = clock_ms() + patience();
+	int64_t end = vb_now_ms() + patience();
 
-	while (l->done_cookie != cookie && clock_ms() < end)
-		pump(l, end - clock_ms());
+	while (l->done_cookie != cookie && vb_now_ms() < end)
+		pump(l, end - vb_now_ms());
 	if (l->done_cookie != cookie)
 		die_at(s->at, "it does not complete");
 }
 
 /* rdma-read|rdma-write|rdma-write-imm REGION OFFSET LENGTH RKEY ADDRESS done|refused */
-static void rdma(const struct stmt *s, int (*op)(struct vb_conn *,
-		 struct vb_mr *, size_t, uint32_t, uint32_t, uint64_t, uint32_t))
+static void rdma(const struct stmt *s, enum ibv_wr_opcode opcode)
 {
 	struct link *l = the_link(s);
 	uint32_t cookie = next_cookie++;
@@ -519,7 +519,7 @@ static void rdma(const struct stmt *s, int (*op)(struct vb_conn *,
 	if (s->args.n != 6)
 		die_at(s->at, "REGION OFFSET LENGTH RKEY ADDRESS done|refused, please");
 	refused = !strcmp(t[5].text, "refused");
-	if (op(l->conn, region_find(&t[0])->mr, eval(&t[1], 0), eval(&t[2], 0),
+	if (vb_rdma(l->conn, opcode, region_find(&t[0])->mr, eval(&t[1], 0), eval(&t[2], 0),
 	       eval(&t[3], 0), eval(&t[4], 0), cookie))
 		die_at(s->at, "%s", vb_why());
 	wait_done(s, cookie);
@@ -530,17 +530,17 @@ static void rdma(const struct stmt *s, int (*op)(struct vb_conn *,
 
 void cmd_rdma_read(const struct stmt *s)
 {
-	rdma(s, vb_read);
+	rdma(s, IBV_WR_RDMA_READ);
 }
 
 void cmd_rdma_write(const struct stmt *s)
 {
-	rdma(s, vb_write);
+	rdma(s, IBV_WR_RDMA_WRITE);
 }
 
 void cmd_rdma_write_imm(const struct stmt *s)
 {
-	rdma(s, vb_write_imm);
+	rdma(s, IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
 void bind_window(const struct stmt *s, struct region *w, int access)

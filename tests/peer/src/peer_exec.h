@@ -37,7 +37,6 @@ struct link {
 struct link *the_link(const struct stmt *s);
 int pump(struct link *l, int ms);
 int patience(void);
-int64_t clock_ms(void);
 int option(const struct stmt *s, const char *word, uint64_t *value);
 void bind_window(const struct stmt *s, struct region *w, int access);
 

@@ -121,11 +121,11 @@ bool conn_next(struct conn *conn, struct vb_event *ev)
 		return true;
 	}
 	while (vb_next(conn->vb, 0, ev)) {
-		if (ev->what == VB_RECV) {
+		if (ev->type == VB_RECV) {
 			call_arrived(conn, ev);
 			return true;
 		}
-		if (ev->what == VB_DOWN) {
+		if (ev->type == VB_DOWN) {
 			conn_down(conn, ev->why);
 			return false;
 		}
@@ -139,7 +139,7 @@ static enum ibv_wc_status finish(struct conn *conn)
 	struct vb_event ev;
 
 	while (vb_next(conn->vb, OPERATION_MS, &ev)) {
-		switch (ev.what) {
+		switch (ev.type) {
 		case VB_RECV:
 			call_arrived(conn, &ev);
 			conn->stash[conn->stash_tail++ % STASH] = ev;
@@ -195,9 +195,9 @@ enum ibv_wc_status conn_write(struct conn *conn,
 	if (!len)
 		return IBV_WC_SUCCESS;
 	memcpy(mr->addr, data, len);
-	return posted(conn, (conn->immediate ? vb_write_imm : vb_write)
-		      (conn->vb, mr, 0, len, seg->handle, seg->offset,
-		       ++conn->cookie));
+	return posted(conn, vb_rdma(conn->vb, conn->immediate ?
+				    IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+				    mr, 0, len, seg->handle, seg->offset, ++conn->cookie));
 }
 
 enum ibv_wc_status conn_read(struct conn *conn,
@@ -212,8 +212,8 @@ enum ibv_wc_status conn_read(struct conn *conn,
 		die("a Read segment of %u octets", seg->length);
 	if (!seg->length)
 		return IBV_WC_SUCCESS;
-	status = posted(conn, vb_read(conn->vb, mr, 0, seg->length, seg->handle,
-				      seg->offset, ++conn->cookie));
+	status = posted(conn, vb_rdma(conn->vb, IBV_WR_RDMA_READ, mr, 0, seg->length,
+				      seg->handle, seg->offset, ++conn->cookie));
 	memcpy(to, mr->addr, seg->length);
 	return status;
 }

@@ -192,9 +192,9 @@ static void relay_reply(int sock)
 	while (!done) {
 		if (!vb_next(rdma, PATIENCE, &ev))
 			die("no Reply");
-		if (ev.what == VB_DOWN)
+		if (ev.type == VB_DOWN)
 			die("the connection is down: %s", ev.why);
-		if (ev.what != VB_RECV)
+		if (ev.type != VB_RECV)
 			continue;
 		done = ev.len >= 16 && word(ev.data, 0) == word(call->addr, 0);
 		if (done)

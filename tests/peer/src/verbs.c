@@ -23,8 +23,9 @@ enum { WR_RECV = 1, WR_SEND, WR_OTHER };
 #define WR_KIND(id)	((id) >> 56)
 #define WR_SLOT(id)	((uint32_t)((id) >> 32) & 0xffffff)
 
-/* rxe hands out the kernel's value; here it is IBV_WC_IP_CSUM_OK, which a reliable
- * connection never has.
+/*
+ * rxe returns the kernel's value. User space reads it as IBV_WC_IP_CSUM_OK, which
+ * no reliable connection has.
  */
 #define KERNEL_WITH_INV	(1 << 2)
 
@@ -45,9 +46,9 @@ int vb_fail(const char *fmt, ...)
 	return -1;
 }
 
-int vb_fail_errno(const char *what)
+int vb_fail_errno(const char *call)
 {
-	return vb_fail("%s: %s", what, strerror(errno));
+	return vb_fail("%s: %s", call, strerror(errno));
 }
 
 int64_t vb_now_ms(void)
@@ -63,6 +64,23 @@ int vb_ms_left(int64_t end)
 	int64_t left = end - vb_now_ms();
 
 	return left > 0 ? left : 0;
+}
+
+/* NULL: no CM event within @ms. The caller acknowledges the event */
+struct rdma_cm_event *vb_cm_wait(struct rdma_event_channel *ch, int ms)
+{
+	struct pollfd fd = { .fd = ch->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+
+	if (poll(&fd, 1, ms) <= 0) {
+		vb_fail("no CM event in %d ms", ms);
+		return NULL;
+	}
+	if (rdma_get_cm_event(ch, &event)) {
+		vb_fail_errno("rdma_get_cm_event");
+		return NULL;
+	}
+	return event;
 }
 
 /* ---- memory ---- */
@@ -89,23 +107,10 @@ struct ibv_pd *vb_pd(void)
 }
 
 /*
- * Memory begins somewhat within its first page: rxe of 6.1 looks one pointer past its
- * table when the end of an MR of exactly 256 pages is copied.
+ * Memory does not begin at a page boundary: rxe of 6.1 reads one pointer past its
+ * table when it copies the end of an MR of exactly 256 pages.
  */
 #define SKEW	64
-
-static void *memory_map(size_t len)
-{
-	char *at = mmap(NULL, len + SKEW, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at + SKEW;
-}
-
-static void memory_unmap(void *at, size_t len)
-{
-	munmap((char *)at - SKEW, len + SKEW);
-}
 
 struct vb_mr *vb_alloc(size_t len, int access)
 {
@@ -114,16 +119,18 @@ struct vb_mr *vb_alloc(size_t len, int access)
 	if (!m || !vb_pd())
 		goto out;
 	m->len = len;
-	m->addr = memory_map(len);
-	if (!m->addr) {
+	m->addr = mmap(NULL, len + SKEW, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (m->addr == MAP_FAILED) {
 		vb_fail_errno("mmap");
 		goto out;
 	}
+	m->addr += SKEW;
 	m->mr = ibv_reg_mr(vb_pd(), m->addr, len, access | IBV_ACCESS_LOCAL_WRITE);
 	if (m->mr)
 		return m;
 	vb_fail_errno("ibv_reg_mr");
-	memory_unmap(m->addr, len);
+	munmap(m->addr - SKEW, len + SKEW);
 out:
 	free(m);
 	return NULL;
@@ -134,13 +141,13 @@ void vb_dealloc(struct vb_mr *m)
 	if (!m)
 		return;
 	ibv_dereg_mr(m->mr);
-	memory_unmap(m->addr, m->len);
+	munmap(m->addr - SKEW, m->len + SKEW);
 	free(m);
 }
 
 /* ---- work requests ---- */
 
-static int post(struct vb_conn *c, struct ibv_send_wr *wr, const char *what)
+static int post(struct vb_conn *c, struct ibv_send_wr *wr, const char *name)
 {
 	struct ibv_send_wr *bad;
 	int rc = ibv_post_send(c->qp, wr, &bad);
@@ -148,7 +155,7 @@ static int post(struct vb_conn *c, struct ibv_send_wr *wr, const char *what)
 	if (!rc)
 		return 0;
 	errno = rc;
-	return vb_fail_errno(what);
+	return vb_fail_errno(name);
 }
 
 static int free_slot(struct vb_conn *c)
@@ -176,7 +183,7 @@ int vb_send(struct vb_conn *c, const void *data, uint32_t len, int with_inv,
 	if (slot < 0)
 		return -1;
 	if (len > c->attr.send_size)
-		return vb_fail("a Send of %u octets", len);
+		return vb_fail("a Send of %u bytes", len);
 	buf = c->send_mem->addr + (size_t)slot * c->attr.send_size;
 	memcpy(buf, data, len);
 	sge.addr = (uintptr_t)buf;
@@ -199,9 +206,8 @@ int vb_sending(const struct vb_conn *c)
 	return n;
 }
 
-static int rdma_op(struct vb_conn *c, enum ibv_wr_opcode opcode,
-		   struct vb_mr *m, size_t offset, uint32_t len, uint32_t rkey,
-		   uint64_t raddr, uint32_t cookie)
+int vb_rdma(struct vb_conn *c, enum ibv_wr_opcode opcode, struct vb_mr *m,
+	    size_t offset, uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)m->addr + offset,
@@ -217,26 +223,8 @@ static int rdma_op(struct vb_conn *c, enum ibv_wr_opcode opcode,
 	};
 
 	if (offset > m->len || len > m->len - offset)
-		return vb_fail("%u octets at %zu of a region of %zu", len, offset, m->len);
+		return vb_fail("%u bytes at %zu of a region of %zu", len, offset, m->len);
 	return post(c, &wr, "RDMA operation");
-}
-
-int vb_write(struct vb_conn *c, struct vb_mr *m, size_t offset, uint32_t len,
-	     uint32_t rkey, uint64_t raddr, uint32_t cookie)
-{
-	return rdma_op(c, IBV_WR_RDMA_WRITE, m, offset, len, rkey, raddr, cookie);
-}
-
-int vb_write_imm(struct vb_conn *c, struct vb_mr *m, size_t offset, uint32_t len,
-		 uint32_t rkey, uint64_t raddr, uint32_t cookie)
-{
-	return rdma_op(c, IBV_WR_RDMA_WRITE_WITH_IMM, m, offset, len, rkey, raddr, cookie);
-}
-
-int vb_read(struct vb_conn *c, struct vb_mr *m, size_t offset, uint32_t len,
-	    uint32_t rkey, uint64_t raddr, uint32_t cookie)
-{
-	return rdma_op(c, IBV_WR_RDMA_READ, m, offset, len, rkey, raddr, cookie);
 }
 
 struct ibv_mw *vb_window(struct vb_conn *c, struct vb_mr *m, size_t offset,
@@ -290,7 +278,6 @@ static int post_recv(struct vb_conn *c, uint32_t slot)
 		return vb_fail_errno("ibv_post_recv");
 	}
 	c->recv_busy[slot] = 1;
-	c->posted++;
 	return 0;
 }
 
@@ -311,7 +298,7 @@ int vb_post_recvs(struct vb_conn *c, uint32_t n)
 void vb_recv_done(struct vb_conn *c, const struct vb_event *ev)
 {
 	c->recv_busy[ev->slot] = 0;
-	/* A queue pair that died takes none, and needs none */
+	/* A dead queue pair accepts no Receives */
 	if (c->attr.repost && !c->cm_down)
 		post_recv(c, ev->slot);
 }
@@ -329,10 +316,8 @@ static void went_down(struct vb_conn *c, const char *how)
 	if (!c->cm_down)
 		snprintf(c->why, sizeof(c->why), "%s", how);
 	c->cm_down = 1;
-	c->up = 0;
 }
 
-/* Return: whether there is an event for the caller */
 static int take_wc(struct vb_conn *c, const struct ibv_wc *wc,
 		   struct vb_event *ev)
 {
@@ -341,12 +326,11 @@ static int take_wc(struct vb_conn *c, const struct ibv_wc *wc,
 		went_down(c, ibv_wc_status_str(wc->status));
 	switch (WR_KIND(wc->wr_id)) {
 	case WR_RECV:
-		c->posted--;
 		if (wc->status != IBV_WC_SUCCESS) {
 			c->recv_busy[WR_SLOT(wc->wr_id)] = 0;
 			return 0;
 		}
-		ev->what = VB_RECV;
+		ev->type = VB_RECV;
 		ev->slot = WR_SLOT(wc->wr_id);
 		ev->data = c->recv_mem->addr + (size_t)ev->slot * c->attr.recv_size;
 		ev->len = wc->byte_len;
@@ -357,7 +341,7 @@ static int take_wc(struct vb_conn *c, const struct ibv_wc *wc,
 		c->send_busy[WR_SLOT(wc->wr_id)] = 0;
 		break;
 	}
-	ev->what = VB_DONE;
+	ev->type = VB_DONE;
 	ev->cookie = wc->wr_id;
 	ev->status = wc->status;
 	return 1;
@@ -373,30 +357,24 @@ static int next_wc(struct vb_conn *c, struct vb_event *ev)
 	return 0;
 }
 
-/* The one event that a caller needs of the CM is VB_UP */
+/* CM events that end the connection show as VB_DOWN, from next_down() */
 static int next_cm(struct vb_conn *c, struct vb_event *ev)
 {
-	struct pollfd fd = { .fd = c->events->fd, .events = POLLIN };
-	struct rdma_cm_event *event;
+	struct rdma_cm_event *event = vb_cm_wait(c->events, 0);
 	int up;
 
-	if (poll(&fd, 1, 0) <= 0)
-		return 0;
-	event = vb_cm_wait(c->events, 0);
 	if (!event)
 		return 0;
 	up = event->event == RDMA_CM_EVENT_ESTABLISHED;
-	if (up) {
-		c->up = 1;
-	} else if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
-		/* It rejects what it has not heard to be established */
+	if (!up && event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
+		/* Also a reject: the other side did not see the connection established */
 		c->told = 1;
 		went_down(c, rdma_event_str(event->event));
 	}
 	rdma_ack_cm_event(event);
 	if (up) {
 		memset(ev, 0, sizeof(*ev));
-		ev->what = VB_UP;
+		ev->type = VB_UP;
 	}
 	return up;
 }
@@ -407,12 +385,12 @@ static int next_down(struct vb_conn *c, struct vb_event *ev)
 		return 0;
 	c->down_told = 1;
 	memset(ev, 0, sizeof(*ev));
-	ev->what = VB_DOWN;
+	ev->type = VB_DOWN;
 	ev->why = c->why;
 	return 1;
 }
 
-/* Takes the notification, asks for the next; what came meanwhile is polled */
+/* Completions that arrive before the CQ is armed again are found by the next poll */
 static void rearm(struct vb_conn *c)
 {
 	struct ibv_cq *cq;
@@ -431,7 +409,7 @@ int vb_next(struct vb_conn *c, int ms, struct vb_event *ev)
 	int n;
 
 	for (;;) {
-		/* The CM first: what completed before is then seen before it */
+		/* The CM first, so that earlier completions are returned before VB_DOWN */
 		if (next_cm(c, ev) || next_wc(c, ev) || next_down(c, ev))
 			return 1;
 		vb_fds(c, fds);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Verbs for programs that misbehave: one RC connection at a time in a hand that
- * chooses everything (private data, number of Receives, access rights, when the
- * queue pair dies). On librdmacm and libibverbs, in user space.
+ * Verbs for programs that misbehave, on librdmacm and libibverbs. The caller
+ * chooses private data, number of Receives, access rights, and when the queue
+ * pair dies.
  *
  *	struct vb_attr attr = VB_ATTR;
  *	conn = vb_connect("10.0.0.1", 20049, &attr, 5000);
  *	vb_send(conn, frame, len, 0, 0, cookie);
  *	while (vb_next(conn, 1000, &ev))
- *		switch (ev.what) { case VB_RECV: … vb_recv_done(conn, &ev); }
+ *		switch (ev.type) { case VB_RECV: … vb_recv_done(conn, &ev); }
  *	vb_free(conn);
  *
- * A Responder: vb_listen(), vb_next_request(), vb_accept(). A program with many
- * connections polls the descriptors of vb_fds() and calls vb_next() with a
- * timeout of 0 until it returns 0.
+ * A passive side uses vb_listen(), vb_next_request() and vb_accept(). A program
+ * with many connections polls the descriptors of vb_fds() and calls vb_next() with
+ * a timeout of 0 until it returns 0.
  *
- * One device and one protection domain per process. Functions that return a
- * pointer or an int return NULL or -1 on failure, and vb_why() says why. No
- * function waits longer than the milliseconds that it is given. Not for threads.
+ * One device and one protection domain per process. On failure, functions return
+ * NULL or -1, and vb_why() returns the cause. A function waits up to the
+ * milliseconds that it is given. Not thread-safe.
  */
 #ifndef PEER_VERBS_H
 #define PEER_VERBS_H
@@ -29,24 +29,24 @@
 #include <rdma/rdma_cma.h>
 
 /**
- * struct vb_attr - what a connection is made with
+ * struct vb_attr - parameters of a connection
  * @priv: CM private data of the Connect Request or Reply
- * @priv_len: octets of it; at most 56 in a Request (the CM's header takes 36 of
- *	92), 196 in a Reply
+ * @priv_len: its bytes; up to 56 in a Request (the CM's header takes 36 of 92),
+ *	196 in a Reply
  * @recvs: Receive buffers, posted before the handshake
- * @hold: so many of them are not: vb_post_recvs() posts them
- * @recv_size: octets of each
+ * @hold: number of them that are left for vb_post_recvs()
+ * @recv_size: bytes of each
  * @repost: vb_recv_done() posts the Receive again
- * @sends: most Sends and other operations outstanding
- * @send_size: most octets of a Send
- * @responder_resources: RDMA Reads that we respond to at a time
- * @initiator_depth: RDMA Reads that we start at a time
+ * @sends: limit of outstanding Sends and other operations
+ * @send_size: limit of a Send, bytes
+ * @responder_resources: RDMA Reads that this side responds to at a time
+ * @initiator_depth: RDMA Reads that this side starts at a time
  * @retry: transport retries, 0..7
- * @rnr_retry: the same for Receiver Not Ready; 7 means for ever
- * @ack_timeout: how long the device waits for an acknowledgement, 4.096 us to the power of
- *	two of it, 1..31; 0: the connection manager's own. The passive side's device is told
- * @unestablished: as the active side, never complete the handshake; the queue pair is
- *	ready to send all the same
+ * @rnr_retry: retries after Receiver Not Ready; 7: without limit
+ * @ack_timeout: the device waits 4.096 us * 2^N for an acknowledgement, N 1..31; 0: the
+ *	connection manager's choice. The passive side's device uses it as well
+ * @unestablished: the active side never completes the handshake, but its queue pair
+ *	is ready to send
  */
 struct vb_attr {
 	const void *priv;
@@ -75,17 +75,17 @@ struct vb_attr {
 }
 
 /**
- * enum vb_what - what happened
- * @VB_RECV: a message: @data, @len, @invalidated, @inv_rkey; give it back with
+ * enum vb_type - kinds of events
+ * @VB_RECV: a message: @data, @len, @invalidated, @inv_rkey; return its buffer with
  *	vb_recv_done()
- * @VB_DONE: an operation of ours completed: @cookie, @status
- * @VB_UP: the connection is established (an accepted one only)
- * @VB_DOWN: it is no more; @why says how it was noticed. Comes once
+ * @VB_DONE: an operation completed: @cookie, @status
+ * @VB_UP: the connection is established (passive side only)
+ * @VB_DOWN: the connection is down, for the reason @why; returned once
  */
-enum vb_what { VB_RECV = 1, VB_DONE, VB_UP, VB_DOWN };
+enum vb_type { VB_RECV = 1, VB_DONE, VB_UP, VB_DOWN };
 
 struct vb_event {
-	enum vb_what what;
+	enum vb_type type;
 	const uint8_t *data;
 	uint32_t len;
 	int invalidated;
@@ -97,10 +97,10 @@ struct vb_event {
 };
 
 /**
- * struct vb_mr - memory that the peer may be given access to
- * @addr: where it is; also the address that the wire names
- * @len: octets
- * @mr: registration; @mr->rkey is the handle for the wire
+ * struct vb_mr - registered memory
+ * @addr: address, here and on the wire
+ * @len: bytes
+ * @mr: registration; @mr->rkey is the handle on the wire
  */
 struct vb_mr {
 	uint8_t *addr;
@@ -112,22 +112,18 @@ struct vb_mr {
 
 /**
  * struct vb_conn - a connection
- * @peer_priv: private data that the other side sent, the CM's padding included
- * @peer_priv_len: octets of it
+ * @peer_priv: the other side's private data, with the CM's padding
+ * @peer_priv_len: bytes of it
  * @peer_reads: RDMA Reads that the other side responds to at a time
- * @up: established and not yet down
- * @posted: Receives posted and not yet consumed
- * @owner: the caller's
+ * @told: the other side has disconnected
  *
- * The rest is verbs.c's own business.
+ * The other members are private to verbs*.c.
  */
 struct vb_conn {
 	uint8_t peer_priv[256];
 	uint32_t peer_priv_len;
 	uint32_t peer_reads;
-	int up;
-	uint32_t posted;
-	void *owner;
+	int told;
 
 	struct vb_attr attr;
 	struct rdma_event_channel *events;
@@ -143,28 +139,27 @@ struct vb_conn {
 	uint8_t *recv_busy;
 	int down_told;
 	int cm_down;
-	int told;		/* the other side has disconnected */
 	char why[128];
 };
 
-/* What the last failed call of any function complains about */
+/* The cause of the last failure */
 const char *vb_why(void);
 
 /* The protection domain of this process, on the first RDMA device */
 struct ibv_pd *vb_pd(void);
 
-/* @access: IBV_ACCESS_…; local write is always granted. Zeroed, page-aligned */
+int64_t vb_now_ms(void);
+
+/* @access: IBV_ACCESS_…; local write is always granted. The memory is zeroed */
 struct vb_mr *vb_alloc(size_t len, int access);
 void vb_dealloc(struct vb_mr *mr);
 
-/* ---- making and ending a connection ---- */
+/* ---- connection setup and teardown ---- */
 
-/* All of it, until established. On refusal NULL, and vb_why() has the status */
+/* Returns when the connection is established. If it is rejected, vb_why() has the status */
 struct vb_conn *vb_connect(const char *addr, int port,
 			   const struct vb_attr *attr, int ms);
-/* Only as far as the Connect Request: nothing that comes back is answered
- * until vb_connect_finish(), which waits for it
- */
+/* Sends the Connect Request. vb_connect_finish() waits for the answer */
 struct vb_conn *vb_connect_start(const char *addr, int port,
 				 const struct vb_attr *attr, int ms);
 int vb_connect_finish(struct vb_conn *conn, int ms);
@@ -177,49 +172,46 @@ struct vb_listener {
 /* @addr: "0.0.0.0" for any */
 struct vb_listener *vb_listen(const char *addr, int port);
 void vb_unlisten(struct vb_listener *listener);
-/* The next Connect Request, its private data in @peer_priv; NULL when none came */
+/* The next Connect Request, its private data in @peer_priv */
 struct vb_conn *vb_next_request(struct vb_listener *listener, int ms);
-/* VB_UP follows; messages may come before it */
+/* VB_UP follows, perhaps after the first messages */
 int vb_accept(struct vb_conn *conn, const struct vb_attr *attr);
 int vb_reject(struct vb_conn *conn, const void *priv, uint8_t len);
 
-/* The queue pair stops at once and answers nothing; the other side is not told */
+/* Moves the queue pair to the error state. The CM sends nothing */
 int vb_kill(struct vb_conn *conn);
-/* A disconnect as it should be; VB_DOWN follows */
+/* VB_DOWN follows */
 int vb_disconnect(struct vb_conn *conn);
-/* Everything goes; a connection that still stands is ended by the CM */
+/* The CM ends a connection that is still up */
 void vb_free(struct vb_conn *conn);
 
-/* ---- what a connection does ---- */
+/* ---- messages and RDMA ---- */
 
-/* The octets are copied. @with_inv: Send With Invalidate of @inv_rkey */
+/* Copies the data. @with_inv: Send With Invalidate of @inv_rkey */
 int vb_send(struct vb_conn *conn, const void *data, uint32_t len, int with_inv,
 	    uint32_t inv_rkey, uint32_t cookie);
-/* Sends that are not complete yet: vb_next() sees to that */
+/* Number of Sends that have not completed; vb_next() polls the completions */
 int vb_sending(const struct vb_conn *conn);
-/* RDMA Write from, RDMA Read to @mr; the other side is named by @rkey, @raddr */
-int vb_write(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
-	     uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
-/* The same, and it uses up a Receive of the other side's */
-int vb_write_imm(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
-		 uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
-int vb_read(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
-	    uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
-/* A memory window (type 2) on part of @mr, which has IBV_ACCESS_MW_BIND: unlike
- * an MR's, its rkey can be invalidated by the other side's Send. Posts the Bind,
- * which completes as VB_DONE. It lives as long as the connection.
+/*
+ * RDMA Write from @mr or RDMA Read to it; @rkey and @raddr name the other side's
+ * memory. IBV_WR_RDMA_WRITE_WITH_IMM consumes a Receive of the other side.
+ */
+int vb_rdma(struct vb_conn *conn, enum ibv_wr_opcode opcode, struct vb_mr *mr,
+	    size_t offset, uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
+/*
+ * A memory window (type 2) on part of @mr, which has IBV_ACCESS_MW_BIND. A Send of
+ * the other side can invalidate its rkey, unlike an MR's. Posts the Bind, which
+ * completes as VB_DONE. vb_free() frees the window.
  */
 struct ibv_mw *vb_window(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
 			 size_t len, int access, uint32_t cookie);
-/* @n more Receives, of the buffers that are free */
+/* Posts @n Receives, of the buffers that are free */
 int vb_post_recvs(struct vb_conn *conn, uint32_t n);
 void vb_recv_done(struct vb_conn *conn, const struct vb_event *ev);
 
-/* The next event, or 0 when there is none within @ms. Events that came before
- * the connection went down come before VB_DOWN.
- */
+/* Returns 0 if there is no event within @ms. VB_DOWN follows all earlier events */
 int vb_next(struct vb_conn *conn, int ms, struct vb_event *ev);
-/* Where poll(2) sees that vb_next() may have something */
+/* Descriptors that are readable when vb_next() may have an event */
 void vb_fds(struct vb_conn *conn, struct pollfd fds[2]);
 
 #endif /* PEER_VERBS_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Connections: making, accepting, ending them. See verbs.h. */
+/* Connection setup and teardown. See verbs.h. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,26 +11,9 @@
 #include "verbs.h"
 #include "verbs_int.h"
 
-/* Waits for the next CM event; the caller acks it. NULL: none came */
-struct rdma_cm_event *vb_cm_wait(struct rdma_event_channel *ch, int ms)
-{
-	struct pollfd fd = { .fd = ch->fd, .events = POLLIN };
-	struct rdma_cm_event *event;
-
-	if (poll(&fd, 1, ms) <= 0) {
-		vb_fail("no CM event in %d ms", ms);
-		return NULL;
-	}
-	if (rdma_get_cm_event(ch, &event)) {
-		vb_fail_errno("rdma_get_cm_event");
-		return NULL;
-	}
-	return event;
-}
-
 static void take_private(struct vb_conn *c, const struct rdma_cm_event *event)
 {
-	/* The CM gives it from our point of view: what we may initiate */
+	/* The CM reports it from this side's view, as the depth of an initiator */
 	c->peer_reads = event->param.conn.initiator_depth;
 	c->peer_priv_len = event->param.conn.private_data_len;
 	if (c->peer_priv_len)
@@ -47,7 +30,7 @@ static int cm_expect(struct vb_conn *c, enum rdma_cm_event_type want, int ms)
 		return -1;
 	if (event->event != want)
 		rc = vb_fail("%s, status %d", rdma_event_str(event->event),
-			  event->status);
+			     event->status);
 	take_private(c, event);
 	rdma_ack_cm_event(event);
 	return rc;
@@ -123,8 +106,8 @@ static int conn_setup(struct vb_conn *c)
 }
 
 /*
- * librdmacm completes the handshake for whoever has a queue pair on the id; without one it
- * is ours to do.
+ * librdmacm moves the queue pair of an id through the handshake. An unestablished
+ * connection has none there, so this program does it.
  */
 static int qp_ready(struct vb_conn *c)
 {
@@ -153,7 +136,7 @@ static struct rdma_conn_param conn_param(const struct vb_attr *attr)
 	};
 }
 
-/* The path's lifetime, of which the other side hears, is made of it */
+/* The connection manager derives the path's packet lifetime from it, and sends that */
 static int ask_ack_timeout(struct vb_conn *c)
 {
 	uint8_t timeout = c->attr.ack_timeout;
@@ -226,7 +209,6 @@ int vb_connect_finish(struct vb_conn *c, int ms)
 	} else if (cm_expect(c, RDMA_CM_EVENT_ESTABLISHED, ms)) {
 		return -1;
 	}
-	c->up = 1;
 	return 0;
 }
 
@@ -285,22 +267,22 @@ void vb_unlisten(struct vb_listener *l)
 struct vb_conn *vb_next_request(struct vb_listener *l, int ms)
 {
 	struct rdma_cm_event *event = vb_cm_wait(l->events, ms);
-	enum rdma_cm_event_type what;
+	enum rdma_cm_event_type type;
 	struct rdma_cm_id *id;
 	struct vb_conn *c;
 
 	if (!event)
 		return NULL;
 	c = conn_new();
-	what = event->event;
+	type = event->event;
 	id = event->id;
-	if (c && what == RDMA_CM_EVENT_CONNECT_REQUEST)
+	if (c && type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		take_private(c, event);
 	rdma_ack_cm_event(event);
 	if (!c)
 		return NULL;
-	if (what != RDMA_CM_EVENT_CONNECT_REQUEST) {
-		vb_fail("%s at a listener", rdma_event_str(what));
+	if (type != RDMA_CM_EVENT_CONNECT_REQUEST) {
+		vb_fail("%s at a listener", rdma_event_str(type));
 		vb_free(c);
 		return NULL;
 	}
@@ -352,7 +334,7 @@ void vb_free(struct vb_conn *c)
 {
 	if (!c)
 		return;
-	/* One that is still bound holds the queue pair */
+	/* A bound memory window holds the queue pair */
 	while (c->nr_windows)
 		ibv_dealloc_mw(c->windows[--c->nr_windows]);
 	if (c->qp) {

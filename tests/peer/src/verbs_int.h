@@ -5,8 +5,7 @@
 
 /* Both return -1 */
 int __attribute__((format(printf, 1, 2))) vb_fail(const char *fmt, ...);
-int vb_fail_errno(const char *what);
-int64_t vb_now_ms(void);
+int vb_fail_errno(const char *call);
 int vb_ms_left(int64_t end);
 struct rdma_cm_event *vb_cm_wait(struct rdma_event_channel *ch, int ms);
 
