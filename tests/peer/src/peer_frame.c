@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Items: the words and octets of a message, to be sent or to be compared. Both
- * are one walk over the items, with an emitter that stores or compares.
+ * Items: the words and bytes of a message. One walk over the items either builds
+ * a message or compares one.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -10,18 +10,17 @@
 
 #include "peer.h"
 
-#define MAX_ARGS	16
-
 /**
  * struct walk - a walk over items
- * @buf: where octets go to, or are compared with
- * @len: octets there (comparing), room (building)
- * @at: next octet
- * @msg: where the label "msg:" stood
- * @skipped: octets that labels count but the frame does not have
- * @compare: do not store, compare
- * @lenient: the first pass of two: labels may not be known yet
- * @differs: what differs, comparing
+ * @buf: bytes that are built or compared
+ * @len: size of @buf
+ * @at: position in @buf
+ * @msg: position of the label "msg:"
+ * @skipped: bytes that labels count but the frame does not have
+ * @compare: compare, do not build
+ * @lenient: the first pass of two, in which labels may be unknown
+ * @open_end: "..." was there
+ * @differs: the first difference
  */
 struct walk {
 	uint8_t *buf;
@@ -42,7 +41,7 @@ static void differ(struct walk *w, const struct token *t, const char *want)
 	uint32_t have = w->len - w->at, n = 0, i;
 	char *p = w->differs;
 
-	n = snprintf(p, sizeof(w->differs), "line %d, octet %u: wanted %s (%s), got",
+	n = snprintf(p, sizeof(w->differs), "line %d, byte %u: wanted %s (%s), got",
 		     t->line, w->at, want, t->text);
 	for (i = 0; i < 8 && i < have && w->at <= w->len; i++)
 		n += snprintf(p + n, sizeof(w->differs) - n, " %02x", w->buf[w->at + i]);
@@ -67,7 +66,7 @@ static int has_room(struct walk *w, const struct token *t, uint32_t n)
 	return 0;
 }
 
-static void octets(struct walk *w, const struct token *t, const uint8_t *p,
+static void bytes(struct walk *w, const struct token *t, const uint8_t *p,
 		   uint32_t n)
 {
 	char want[32] = "";
@@ -97,7 +96,7 @@ static void word(struct walk *w, const struct token *t, uint32_t v)
 {
 	const uint8_t p[4] = { v >> 24, v >> 16, v >> 8, v };
 
-	octets(w, t, p, 4);
+	bytes(w, t, p, 4);
 }
 
 static void word64(struct walk *w, const struct token *t, uint64_t v)
@@ -128,14 +127,14 @@ static void pad(struct walk *w, const struct token *t, uint32_t n)
 {
 	static const uint8_t zeros[4];
 
-	octets(w, t, zeros, -n & 3);
+	bytes(w, t, zeros, -n & 3);
 }
 
 static void opaque(struct walk *w, const struct token *t, const uint8_t *p,
 		   uint32_t n)
 {
 	word(w, t, n);
-	octets(w, t, p, n);
+	bytes(w, t, p, n);
 	pad(w, t, n);
 }
 
@@ -146,7 +145,7 @@ static uint32_t unhex(const struct token *t, const char *hex, uint8_t *out,
 	unsigned int v;
 
 	if (strlen(hex) % 2 || n > max)
-		die_at(t, "%s: an even number of digits, please", t->text);
+		die_at(t, "%s: not an even number of digits", t->text);
 	for (i = 0; i < n; i++) {
 		if (sscanf(hex + 2 * i, "%2x", &v) != 1)
 			die_at(t, "%s is not hexadecimal", t->text);
@@ -178,7 +177,7 @@ static void fn_u64(struct walk *w, const struct args *args)
 	word64(w, args->at, arg(w, args, 0, 0));
 }
 
-/* seg(REGION[, OFFSET[, LENGTH]]): handle, length, offset on the wire */
+/* seg(REGION[, OFFSET[, LENGTH]]) */
 static void fn_seg(struct walk *w, const struct args *args)
 {
 	const struct region *r = region_find(&args->a[0].t[0]);
@@ -198,7 +197,7 @@ static void fn_pattern(struct walk *w, const struct args *args)
 
 	for (i = 0; i < n; i++)
 		p[i] = pattern_at(pos + i, seed);
-	octets(w, args->at, p, n);
+	bytes(w, args->at, p, n);
 	free(p);
 }
 
@@ -209,7 +208,7 @@ static void fn_bytes(struct walk *w, const struct args *args)
 	uint8_t *p = malloc(n + 1);
 
 	memset(p, arg(w, args, 1, 0), n + 1);
-	octets(w, args->at, p, n);
+	bytes(w, args->at, p, n);
 	free(p);
 }
 
@@ -218,7 +217,7 @@ static void fn_pad(struct walk *w, const struct args *args)
 	pad(w, args->at, arg(w, args, 0, 0));
 }
 
-/* skip(LENGTH): octets of the message that travel in a chunk, with roundup */
+/* skip(LENGTH): bytes of the message that are in a chunk, with roundup */
 static void fn_skip(struct walk *w, const struct args *args)
 {
 	w->skipped += (arg(w, args, 0, 0) + 3) & ~3ull;
@@ -229,12 +228,10 @@ static void fn_memory(struct walk *w, const struct args *args)
 	const struct region *r = region_find(&args->a[0].t[0]);
 	uint64_t offset = arg(w, args, 1, 0), n = arg(w, args, 2, r->len - offset);
 
-	if (offset > r->len || n > r->len - offset)
-		die_at(args->at, "past the end of %s", r->name);
-	octets(w, args->at, r->mr->addr + r->offset + offset, n);
+	bytes(w, args->at, region_at(args->at, r, offset, n), n);
 }
 
-/* optional(N): a word that announces N octets, or that there are none */
+/* optional(N): a word of 1 and N bytes, or a word of 0 */
 static void fn_optional(struct walk *w, const struct args *args)
 {
 	uint32_t follows = next_word(w, args->at);
@@ -304,7 +301,7 @@ static int call_function(struct walk *w, const struct args *args)
 		if (strcmp(functions[i].name, args->at->text))
 			continue;
 		if (args->n < functions[i].min)
-			die_at(args->at, "%s wants %d arguments",
+			die_at(args->at, "%s needs %d arguments",
 			       args->at->text, functions[i].min);
 		functions[i].fn(w, args);
 		return 1;
@@ -320,7 +317,7 @@ static int call_macro(struct walk *w, const struct args *args)
 	if (!m)
 		return 0;
 	if (m->params.n != args->n)
-		die_at(args->at, "%s wants %d arguments", m->name, m->params.n);
+		die_at(args->at, "%s needs %d arguments", m->name, m->params.n);
 	tokens_subst(&body, &m->body, &m->params, args->a);
 	walk_items(w, &body);
 	free(body.t);
@@ -349,7 +346,7 @@ static void any_opaque(struct walk *w, const struct token *t)
 		anything(w, t, n < 0xfffffffc ? (n + 3) & ~3u : n);
 }
 
-/* Items that are one word of the script; false: something else */
+/* Items that are one word of the script */
 static int simple_item(struct walk *w, const struct token *t)
 {
 	const char *text = t->text;
@@ -358,7 +355,7 @@ static int simple_item(struct walk *w, const struct token *t)
 	if (*text == '"')
 		opaque(w, t, (const uint8_t *)text + 1, strlen(text) - 1);
 	else if (!strncmp(text, "x:", 2))
-		octets(w, t, hex, unhex(t, text + 2, hex, sizeof(hex)));
+		bytes(w, t, hex, unhex(t, text + 2, hex, sizeof(hex)));
 	else if (!strncmp(text, "X:", 2))
 		opaque(w, t, hex, unhex(t, text + 2, hex, sizeof(hex)));
 	else if (!strcmp(text, "*"))
@@ -387,7 +384,7 @@ static void walk_items(struct walk *w, const struct tokens *items)
 		if (!strcmp(t->text, "\n") || simple_item(w, t))
 			continue;
 		args.at = t;
-		args.n = macro_args(items, &i, args.a, MAX_ARGS);
+		args.n = macro_args(items, &i, args.a);
 		if (call_function(w, &args) || call_macro(w, &args))
 			continue;
 		if (args.n)

@@ -2,12 +2,8 @@
 /*
  * peer [-n] [-D NAME=NUMBER]… [-M NAME=ITEMS]… SCRIPT
  *
- * Plays one script (README beside this file). Exit status 0: all was as the
- * script expects; 1, and the line of the script on stderr: it was not.
- *
- *   -D   a variable       -M   a macro       -n   only parse
- *
- * The server's address is in the environment: PEER_SERVER (10.0.0.1).
+ * Runs one script. README beside this file explains options, environment and
+ * exit status.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +29,7 @@ static char *split(char *text)
 	return value + 1;
 }
 
-/*
- * "processes N" anywhere at the top level: so many play the script at once. A
- * variable of that name overrides it.
- */
+/* "processes N" at the top level, unless a variable of that name overrides it */
 static int count_processes(const struct stmt *s)
 {
 	uint64_t n;
@@ -49,13 +42,12 @@ static int count_processes(const struct stmt *s)
 	return 1;
 }
 
-static int play(const struct stmt *script, int number)
+static void play(const struct stmt *script, int number)
 {
 	var_set("process", number);
 	srandom(1 + number);
 	run_statements(script);
 	run_end();
-	return 0;
 }
 
 static int play_many(const struct stmt *script, int n)
@@ -67,8 +59,10 @@ static int play_many(const struct stmt *script, int n)
 
 		if (pid < 0)
 			return 1;
-		if (!pid)
-			exit(play(script, i));
+		if (!pid) {
+			play(script, i);
+			exit(0);
+		}
 	}
 	while (wait(&status) > 0)
 		failed += status != 0;
@@ -102,9 +96,12 @@ int main(int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		usage();
-	script = parse_file(argv[optind]);
+	script = parse_file(argv[optind], commands);
 	if (parse_only)
 		return 0;
 	n = count_processes(script);
-	return n > 1 ? play_many(script, n) : play(script, 0);
+	if (n > 1)
+		return play_many(script, n);
+	play(script, 0);
+	return 0;
 }

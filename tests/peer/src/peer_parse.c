@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* From tokens to statements; macros and procedures. */
+/* Statements, macros and procedures. */
 #define _GNU_SOURCE
 #include <libgen.h>
 #include <stdio.h>
@@ -9,34 +9,28 @@
 
 #include "peer.h"
 
-#define MAX_ARGS	16
-
 static struct macro *macros, *procedures;
-
-static const char *const item_blocks[] = {
-	"send", "expect", "put", "compare", "private", "expect-private",
-	"reject", NULL
-};
-
-static const char *const statement_blocks[] = { "loop", "until", NULL };
-
-static int listed(const char *const *list, const char *word)
-{
-	for (; *list; list++)
-		if (!strcmp(*list, word))
-			return 1;
-	return 0;
-}
+static const struct command *known;
 
 static int is(const struct token *t, const char *text)
 {
 	return !strcmp(t->text, text);
 }
 
+static const struct command *command_find(const struct token *t)
+{
+	const struct command *c = known;
+
+	while (c->name && !is(t, c->name))
+		c++;
+	return c->name ? c : NULL;
+}
+
 static int opens_block(const struct token *t)
 {
-	return listed(item_blocks, t->text) || listed(statement_blocks, t->text) ||
-	       is(t, "define") || is(t, "procedure");
+	const struct command *c = command_find(t);
+
+	return (c && c->block) || is(t, "define") || is(t, "procedure");
 }
 
 static const struct macro *find_in(const struct macro *m, const char *name)
@@ -61,13 +55,13 @@ void macro_define(const char *name, const char *text)
 	macros = m;
 }
 
-int macro_args(const struct tokens *list, int *i, struct tokens *args, int max)
+int macro_args(const struct tokens *list, int *i, struct tokens *args)
 {
 	int depth = 0, n = 0;
 
 	if (*i >= list->n || !is(&list->t[*i], "("))
 		return 0;
-	memset(args, 0, max * sizeof(*args));
+	memset(args, 0, MAX_ARGS * sizeof(*args));
 	for (; *i < list->n; ++*i) {
 		const struct token *t = &list->t[*i];
 
@@ -79,7 +73,7 @@ int macro_args(const struct tokens *list, int *i, struct tokens *args, int max)
 		if (depth == 1 && is(t, "("))
 			continue;
 		if (depth == 1 && is(t, ",")) {
-			if (++n == max)
+			if (++n == MAX_ARGS)
 				die_at(t, "too many arguments");
 			continue;
 		}
@@ -96,7 +90,7 @@ static void take_line(const struct tokens *in, int *i, struct tokens *out)
 		tokens_add(out, &in->t[*i]);
 }
 
-/* Up to the "end" that belongs to a block; nested blocks are part of it */
+/* Up to the "end" of a block, including the blocks within it */
 static void take_block(const struct tokens *in, int *i, const struct token *at,
 		       struct tokens *out)
 {
@@ -123,7 +117,7 @@ static void parse_macro(const struct tokens *in, int *i, struct macro **list)
 
 	take_line(in, i, &m->params);
 	if (!m->params.n)
-		die_at(at, "it has no name");
+		die_at(at, "a macro without a name");
 	m->name = m->params.t[0].text;
 	m->params.t++;
 	m->params.n--;
@@ -134,7 +128,7 @@ static void parse_macro(const struct tokens *in, int *i, struct macro **list)
 
 static struct stmt *parse(const struct tokens *in);
 
-/* Beside the file that wants it, or in the directory above */
+/* Found beside the file that includes it, or in the directory above */
 static struct stmt *parse_include(const struct token *at, const struct token *name)
 {
 	char *copy = strdup(at->file), *dir = dirname(copy), *path;
@@ -143,19 +137,18 @@ static struct stmt *parse_include(const struct token *at, const struct token *na
 		abort();
 	if (access(path, R_OK) && asprintf(&path, "%s/../%s", dir, name->text) < 0)
 		abort();
-	return parse_file(path);
+	return parse_file(path, known);
 }
 
 static struct stmt *parse_call(const struct macro *m, const struct token *at,
 			       const struct tokens *line)
 {
-	struct tokens args[MAX_ARGS], body = {0};
+	struct tokens args[MAX_ARGS] = {0}, body = {0};
 	int i;
 
-	if (line->n != m->params.n)
-		die_at(at, "%s wants %d words", m->name, m->params.n);
-	memset(args, 0, sizeof(args));
-	for (i = 0; i < line->n && i < MAX_ARGS; i++)
+	if (line->n != m->params.n || line->n > MAX_ARGS)
+		die_at(at, "%s needs %d words", m->name, m->params.n);
+	for (i = 0; i < line->n; i++)
 		tokens_add(&args[i], &line->t[i]);
 	tokens_subst(&body, &m->body, &m->params, args);
 	return parse(&body);
@@ -164,31 +157,34 @@ static struct stmt *parse_call(const struct macro *m, const struct token *at,
 static struct stmt *parse_statement(const struct tokens *in, int *i)
 {
 	const struct token *at = &in->t[(*i)++];
-	struct stmt *s = calloc(1, sizeof(*s));
-	const struct macro *m;
-	struct tokens body = {0};
+	struct tokens line = {0}, body = {0};
+	const struct macro *m = find_in(procedures, at->text);
+	const struct command *c = command_find(at);
+	struct stmt *s;
 
-	s->at = at;
-	take_line(in, i, &s->args);
-	m = find_in(procedures, at->text);
+	take_line(in, i, &line);
 	if (m)
-		return parse_call(m, at, &s->args);
-	if (is(at, "include") && s->args.n == 1)
-		return parse_include(at, &s->args.t[0]);
-	if (listed(item_blocks, at->text)) {
+		return parse_call(m, at, &line);
+	if (is(at, "include") && line.n == 1)
+		return parse_include(at, &line.t[0]);
+	if (!c)
+		die_at(at, "no such statement: %s", at->text);
+	s = calloc(1, sizeof(*s));
+	s->command = c;
+	s->at = at;
+	s->args = line;
+	if (c->block == ITEMS) {
 		take_block(in, i, at, &s->items);
-	} else if (listed(statement_blocks, at->text)) {
+	} else if (c->block == STATEMENTS) {
 		take_block(in, i, at, &body);
 		s->body = parse(&body);
 	}
-	if (!command_find(at->text))
-		die_at(at, "no such statement: %s", at->text);
 	return s;
 }
 
 static struct stmt *parse(const struct tokens *list)
 {
-	/* Statements point into it */
+	/* Statements keep pointers to its tokens */
 	struct tokens *in = memcpy(malloc(sizeof(*in)), list, sizeof(*in));
 	struct stmt *first = NULL, **end = &first;
 	int i = 0;
@@ -211,10 +207,11 @@ static struct stmt *parse(const struct tokens *list)
 	return first;
 }
 
-struct stmt *parse_file(const char *path)
+struct stmt *parse_file(const char *path, const struct command *list)
 {
-	struct tokens list = {0};
+	struct tokens in = {0};
 
-	tokens_read(&list, path);
-	return parse(&list);
+	known = list;
+	tokens_read(&in, path);
+	return parse(&in);
 }

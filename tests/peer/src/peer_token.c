@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* From text to tokens, and arguments into macros. */
+/* Tokens of a script, and arguments of macros. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static int is_single(char c)
 	return c == '\n' || c == '(' || c == ')' || c == ',';
 }
 
-/* Octets of the token at @p; 0: a comment or blank, at least one octet long */
+/* 0: a string without end */
 static size_t token_len(const char *p)
 {
 	size_t n = 0;
@@ -96,13 +96,13 @@ void tokens_read(struct tokens *list, const char *path)
 	free(text);
 }
 
-/* As in a sum: a '-' belongs to the name when a letter follows */
+/* A '-' belongs to a name if a letter follows, as in a sum */
 static int name_goes_on(const char *p)
 {
 	return isalnum(*p) || *p == '_' || (*p == '-' && isalpha(p[1]));
 }
 
-/* Where $NAME stands in @text, as a whole name, or NULL */
+/* The first $NAME in @text, as a whole name */
 static char *find_param(char *text, const char *name)
 {
 	size_t n = strlen(name);

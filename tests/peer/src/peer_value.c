@@ -15,21 +15,26 @@ struct var {
 static struct var *vars;
 static struct region *regions;
 
+static struct var *find_var(const char *name)
+{
+	struct var *v = vars;
+
+	while (v && strcmp(v->name, name))
+		v = v->next;
+	return v;
+}
+
 void var_set(const char *name, uint64_t value)
 {
-	struct var *v;
+	struct var *v = find_var(name);
 
-	for (v = vars; v; v = v->next) {
-		if (!strcmp(v->name, name)) {
-			v->value = value;
-			return;
-		}
+	if (!v) {
+		v = malloc(sizeof(*v));
+		v->name = strdup(name);
+		v->next = vars;
+		vars = v;
 	}
-	v = malloc(sizeof(*v));
-	v->name = strdup(name);
 	v->value = value;
-	v->next = vars;
-	vars = v;
 }
 
 static struct region *find_region(const char *name, size_t n)
@@ -57,6 +62,14 @@ void region_add(struct region *r)
 	regions = r;
 }
 
+uint8_t *region_at(const struct token *t, const struct region *r, uint64_t offset,
+		   uint64_t len)
+{
+	if (offset > r->len || len > r->len - offset)
+		die_at(t, "past the end of %s", r->name);
+	return r->mr->addr + r->offset + offset;
+}
+
 static int region_field(const char *name, uint64_t *value)
 {
 	const char *dot = strrchr(name, '.');
@@ -79,18 +92,15 @@ static int region_field(const char *name, uint64_t *value)
 
 int var_get(const char *name, uint64_t *value)
 {
-	struct var *v;
+	struct var *v = find_var(name);
 
-	for (v = vars; v; v = v->next) {
-		if (!strcmp(v->name, name)) {
-			*value = v->value;
-			return 1;
-		}
-	}
-	return region_field(name, value);
+	if (!v)
+		return region_field(name, value);
+	*value = v->value;
+	return 1;
 }
 
-/* A '-' belongs to a name when a letter follows: x-y is a name, x-1 a sum */
+/* A '-' belongs to a name if a letter follows: x-y is a name, x-1 a sum */
 static size_t term_len(const char *p)
 {
 	size_t n = 0;
@@ -144,7 +154,7 @@ uint64_t eval(const struct token *t, int lenient)
 	return sum;
 }
 
-/* The contents of the files that tools/iocheck.c writes */
+/* The contents of files that iocheck writes */
 uint8_t pattern_at(uint64_t pos, uint64_t seed)
 {
 	uint64_t x = (pos >> 3) * 0x9e3779b97f4a7c15ull + seed;
