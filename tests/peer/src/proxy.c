@@ -1,96 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A bad server: RPC-over-RDMA to the client, TCP to the real nfsd, and rules
- * that say where it deviates. Without rules it is a good one.
+ * A bad server: RPC-over-RDMA to the client, TCP to the real nfsd. The rules say
+ * where it deviates; without rules it follows the protocol.
  *
  *   proxy [-p PORT] [-n NFSD_PORT] [-s SEED] [-o REPORT] RULES
  *
- * SIGUSR1 lets go of the Replies that are held, SIGUSR2 of the oldest. SIGHUP writes the counts to
- * REPORT, key=value in one line, begins to count anew, and reads RULES again.
+ * SIGUSR1 sends the Replies that are held, SIGUSR2 the oldest of them. SIGHUP writes
+ * the counts to REPORT, key=value in one line, resets them, and reads RULES again.
  */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "proxy.h"
 
 #define MAX_CONNS	64
 
-/* So long without another Call, and those that were gathered are answered */
+/* Without another Call for this time, gathered Replies are sent */
 #define GATHER_MS	1500
-
-struct report report;
 
 static struct conn *conns;
 static struct vb_listener *listener;
 static int nfsd_fd, signal_fd;
 static const char *report_file = "/dev/stdout", *rules_file;
 static int64_t last_call;
-
-int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
-void say(const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("proxy %lld: ", (long long)now_ms());
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	putchar('\n');
-	fflush(stdout);
-}
-
-void die(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("proxy: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
-/* All but the last one, which ends when the client unmounts, and those killed before it */
-static unsigned int connections_lost(void)
-{
-	if (!report.connections)
-		return 0;
-	return report.connections - 1 - (report.kills - report.last_killed);
-}
-
-static void write_report(void)
-{
-	FILE *out = fopen(report_file, "w");
-
-	if (!out)
-		die("cannot write %s", report_file);
-	for (int i = PROC_NULL; i < PROC_MAX; i++)
-		fprintf(out, "%s=%u ", proc_name(i), report.by_proc[i]);
-	fprintf(out, "calls=%u connections=%u deviations=%u kills=%u lost=%u sends_inv=%u repeated=%u bad_calls=%u bad_chunks=%u read_chunks=%u write_chunks=%u reply_chunks=%u exceeded=%u most=%u refused=%u trespassed=%u late=%u reverse_answers=%u reverse_grant=%u reverse_options=%u reverse_errors=%u reverse_invals=%u reverse_wrong=%u\n",
-		report.calls, report.connections, report.deviations,
-		report.kills, connections_lost(), report.sends_inv, report.repeated,
-		report.bad_calls, report.bad_chunks, report.read_chunks,
-		report.write_chunks, report.reply_chunks, report.exceeded, report.most, report.refused,
-		report.trespassed, report.late, report.reverse_answers, report.reverse_grant,
-		report.reverse_options, report.reverse_errors,
-		report.reverse_invals, report.reverse_wrong);
-	fclose(out);
-}
 
 /* ---- Replies from nfsd -------------------------------------------------------- */
 
@@ -99,14 +36,6 @@ static void answer(struct call *call)
 	if (call->conn && !call->conn->dead)
 		reply_send(call);
 	call_free(call);
-}
-
-/* Whether a Reply that is held may go now */
-typedef bool (*may_go)(const struct call *call);
-
-static bool any(const struct call *call)
-{
-	return true;
 }
 
 static bool was_gathered(const struct call *call)
@@ -120,12 +49,13 @@ static bool was_asked(const struct call *call)
 	       !call->dev.hold;
 }
 
-static bool let_go_oldest(may_go may)
+/* Sends the oldest Reply that is held and that @may be sent; NULL: any */
+static bool release_oldest(bool (*may)(const struct call *call))
 {
 	struct call *call, *oldest = NULL;
 
 	for (call = calls; call; call = call->next)
-		if (call->state == CALL_HELD && may(call))
+		if (call->state == CALL_HELD && (!may || may(call)))
 			oldest = call;
 	if (!oldest)
 		return false;
@@ -134,59 +64,38 @@ static bool let_go_oldest(may_go may)
 	return true;
 }
 
-/* Oldest first */
-static void let_go(may_go may)
+static void release(bool (*may)(const struct call *call))
 {
-	while (let_go_oldest(may))
+	while (release_oldest(may))
 		;
 }
 
-static unsigned int gathered(uint32_t *want)
+/*
+ * Gathered Replies are sent when there are as many as the rule wants, and, if they
+ * trespass elsewhere, from two connections.
+ */
+static void check_gathered(void)
 {
-	unsigned int n = 0;
+	bool elsewhere = !report.refused && !report.trespassed, two = false;
+	const struct conn *first = NULL;
+	uint32_t n = 0, want = 0;
 
-	*want = 0;
 	for (struct call *call = calls; call; call = call->next) {
 		if (call->state != CALL_HELD || !call->dev.gather)
 			continue;
 		n++;
-		*want = call->dev.gather;
-	}
-	return n;
-}
-
-/* Trespassing elsewhere takes a Call of another connection */
-static bool lacks_elsewhere(void)
-{
-	const struct conn *first = NULL;
-
-	if (report.refused || report.trespassed)
-		return false;
-	for (struct call *call = calls; call; call = call->next) {
-		if (call->state != CALL_HELD || !call->dev.gather)
-			continue;
-		if (call->dev.trespass != TRESPASS_WRITE_ELSEWHERE &&
-		    call->dev.trespass != TRESPASS_READ_ELSEWHERE)
-			return false;
-		if (first && call->conn != first)
-			return false;
+		want = call->dev.gather;
+		elsewhere &= call->dev.trespass >= TRESPASS_WRITE_ELSEWHERE;
+		two |= first && call->conn != first;
 		first = call->conn;
 	}
-	return true;
+	if (n && ((n >= want && (two || !elsewhere)) ||
+		  vb_now_ms() - last_call > GATHER_MS))
+		release(was_gathered);
 }
 
-static void check_gathered(void)
-{
-	uint32_t want;
-	unsigned int n = gathered(&want);
-
-	if (n && ((n >= want && !lacks_elsewhere()) ||
-		  now_ms() - last_call > GATHER_MS))
-		let_go(was_gathered);
-}
-
-/* A Reply that waits does so for a signal, for others, or for the client */
-static bool wait_with(struct call *call)
+/* Whether a Reply waits for a signal, for others, or for the client */
+static bool is_held(struct call *call)
 {
 	if (call->dev.ask)
 		reply_ask(call);
@@ -207,11 +116,11 @@ static void nfsd_answers(void)
 			continue;
 		call->reply = malloc(len);
 		if (!call->reply)
-			die("no memory");
+			errx(1, "no memory");
 		memcpy(call->reply, msg, len);
 		call->reply_len = len;
 		call->state = CALL_HELD;
-		if (!call->conn || !wait_with(call))
+		if (!call->conn || !is_held(call))
 			answer(call);
 	}
 }
@@ -230,11 +139,16 @@ static void accept_one(void)
 
 static void receive(struct conn *conn)
 {
+	struct call *answer;
 	struct vb_event ev;
 
 	while (conn_next(conn, &ev)) {
-		last_call = now_ms();
-		call_received(conn, &ev);
+		last_call = vb_now_ms();
+		answer = call_received(conn, &ev);
+		if (!answer)
+			continue;
+		reverse_answered(conn, &answer->hdr);
+		call_free(answer);
 	}
 }
 
@@ -260,15 +174,14 @@ static void take_signal(void)
 	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGUSR1) {
-		let_go(any);
+		release(NULL);
 		return;
 	}
 	if (info.ssi_signo == SIGUSR2) {
-		let_go_oldest(any);
+		release_oldest(NULL);
 		return;
 	}
-	write_report();
-	memset(&report, 0, sizeof(report));
+	report_write(report_file);
 	rules_read(rules_file);
 	say("rules read");
 }
@@ -290,14 +203,14 @@ static void loop_once(void)
 		n += 2;
 	}
 	if (poll(fds, n, ms) < 0 && errno != EINTR)
-		die("poll: %s", strerror(errno));
+		err(1, "poll");
 	for (conn = conns; conn; conn = conn->next)
 		receive(conn);
 	calls_forward();
 	if (fds[1].revents)
 		nfsd_answers();
 	check_gathered();
-	let_go(was_asked);
+	release(was_asked);
 	if (fds[2].revents)
 		take_signal();
 	bury();
@@ -305,28 +218,17 @@ static void loop_once(void)
 		accept_one();
 }
 
-static int watch_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGUSR2);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_NONBLOCK);
-}
-
 int main(int argc, char **argv)
 {
 	const char *nfsd_port = "2049";
 	int c, port = 20050;
+	sigset_t set;
 
 	while ((c = getopt(argc, argv, "p:n:s:o:")) != -1) {
 		switch (c) {
 		case 'p': port = atoi(optarg); break;
 		case 'n': nfsd_port = optarg; break;
-		case 's': rules_seed(atoi(optarg)); break;
+		case 's': srandom(atoi(optarg)); break;
 		case 'o': report_file = optarg; break;
 		default: return 2;
 		}
@@ -335,11 +237,16 @@ int main(int argc, char **argv)
 		return 2;
 	rules_file = argv[optind];
 	rules_read(rules_file);
-	signal_fd = watch_signals();
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal_fd = signalfd(-1, &set, SFD_NONBLOCK);
 	nfsd_fd = nfsd_connect(nfsd_port);
 	listener = vb_listen("0.0.0.0", port);
 	if (!listener)
-		die("listen: %s", vb_why());
+		errx(1, "listen: %s", vb_why());
 	say("listening on port %d", port);
 	for (;;)
 		loop_once();

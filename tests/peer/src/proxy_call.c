@@ -7,13 +7,13 @@
 
 #include "proxy.h"
 
-/* nfsd stops to listen when it cannot send: never so many that it could */
+/* nfsd does not receive while it cannot send, so it must not have many Calls */
 #define AT_NFSD		4U
 
 /* Newest first */
 struct call *calls;
 
-/* The XIDs that were there before, in a hash table that is never full */
+/* A hash table that is never full */
 static bool seen_before(uint32_t xid)
 {
 	static uint32_t seen[1 << 20];
@@ -30,15 +30,6 @@ static bool seen_before(uint32_t xid)
 	return false;
 }
 
-unsigned int calls_count(enum call_state state)
-{
-	unsigned int n = 0;
-
-	for (struct call *call = calls; call; call = call->next)
-		n += call->state == state;
-	return n;
-}
-
 void call_free(struct call *call)
 {
 	struct call **p = &calls;
@@ -52,7 +43,7 @@ void call_free(struct call *call)
 	free(call);
 }
 
-/* A Call that nfsd works on is kept: the same may come again */
+/* A Call at nfsd is kept, as the client may send it again */
 void calls_drop(struct conn *conn)
 {
 	struct call *call, *next;
@@ -67,78 +58,90 @@ void calls_drop(struct conn *conn)
 	}
 }
 
-static struct call *find(uint32_t xid, enum call_state state)
+/* NULL: no Call waits for it */
+struct call *call_answered(uint32_t xid)
 {
-	struct call *call;
+	struct call *call = calls;
 
-	for (call = calls; call; call = call->next)
-		if (call->state == state && rpc_word(call->msg, 0) == xid)
-			break;
+	while (call && (call->state != CALL_AT_NFSD || rpc_word(call->msg, 0) != xid))
+		call = call->next;
 	return call;
 }
 
-/* The call that nfsd has answered, or NULL when nobody asked for it */
-struct call *call_answered(uint32_t xid)
-{
-	return find(xid, CALL_AT_NFSD);
-}
-
-/* Oldest first, as far as nfsd has room */
+/* Oldest first, up to AT_NFSD at a time */
 void calls_forward(void)
 {
-	struct call *call, *oldest;
+	for (;;) {
+		struct call *oldest = NULL;
+		unsigned int n = 0;
 
-	while (calls_count(CALL_AT_NFSD) < AT_NFSD) {
-		oldest = NULL;
-		for (call = calls; call; call = call->next)
+		for (struct call *call = calls; call; call = call->next) {
+			n += call->state == CALL_AT_NFSD;
 			if (call->state == CALL_WAITS)
 				oldest = call;
-		if (!oldest)
+		}
+		if (!oldest || n >= AT_NFSD)
 			return;
 		oldest->state = CALL_AT_NFSD;
 		nfsd_send(oldest->msg, oldest->len);
 	}
 }
 
-/* Before the first Reply there is one credit */
-static uint32_t grant_after(const struct conn *conn, uint32_t answers)
+/* ---- segments ------------------------------------------------------------------ */
+
+static void longer_of(struct rpcrdma_segment *best, const struct rpcrdma_segment *seg)
 {
-	return answers ? conn->grants[answers % MAX_GRANTS] : 1;
+	if (seg->length > best->length)
+		*best = *seg;
 }
 
-/*
- * Credits, without a clock. When the client sent this Call it knew of so many answers, of
- * @known or more, since it knew of them before, and at most of those that were sent. What
- * it had in flight was what came since, with this one; the last grant it knew of had to
- * allow that. The least number that explains the Call leaves most to those that follow.
- */
-static bool granted(struct conn *conn)
+static void longest_of_chunk(struct rpcrdma_segment *best, const struct rpcrdma_chunk *chunk)
 {
-	uint32_t answers = conn->known;
+	struct rpcrdma_segment seg;
 
-	if (conn->answered >= MAX_GRANTS && answers <= conn->answered - MAX_GRANTS)
-		answers = conn->answered - MAX_GRANTS + 1;
-	for (; answers <= conn->answered; answers++) {
-		if (conn->arrived - answers > grant_after(conn, answers))
-			continue;
-		conn->known = answers;
-		return true;
+	for (u32 i = 0; i < chunk->segs; i++) {
+		rpcrdma_chunk_segment(chunk, i, &seg);
+		longer_of(best, &seg);
 	}
-	return false;
 }
 
-static void count_credits(struct conn *conn)
+struct rpcrdma_segment call_segment(const struct call *call, enum chunks chunks)
 {
-	uint32_t n = ++conn->arrived - conn->answered;
+	struct rpcrdma_segment best = { 0 };
+	struct rpcrdma_write_iter w;
+	struct rpcrdma_read_iter r;
+	struct rpcrdma_chunk reply;
 
-	if (n > report.most)
-		report.most = n;
-	if (granted(conn))
-		return;
-	say("connection %u: %u Calls in flight, %u granted", conn->number, n,
-	    grant_after(conn, conn->answered));
-	report.exceeded++;
+	if (chunks == CHUNKS_WRITE) {
+		rpcrdma_write_iter_init(&w, &call->hdr);
+		while (rpcrdma_write_iter_next(&w))
+			longest_of_chunk(&best, &w.chunk);
+	} else if (chunks == CHUNKS_REPLY) {
+		if (rpcrdma_hdr_reply_chunk(&call->hdr, &reply))
+			longest_of_chunk(&best, &reply);
+	} else {
+		rpcrdma_read_iter_init(&r, &call->hdr);
+		while (rpcrdma_read_iter_next(&r))
+			if (!r.position == (chunks == CHUNKS_ZERO))
+				longer_of(&best, &r.seg);
+	}
+	return best;
 }
+
+bool call_rkey(const struct call *call, uint32_t *rkey)
+{
+	struct rpcrdma_segment best = { 0 };
+
+	for (enum chunks i = 0; i < CHUNKS_MAX; i++) {
+		struct rpcrdma_segment seg = call_segment(call, i);
+
+		longer_of(&best, &seg);
+	}
+	*rkey = best.handle;
+	return best.length;
+}
+
+/* ---- the RPC message ----------------------------------------------------------- */
 
 static bool append(struct call *call, const uint8_t *from, uint32_t len)
 {
@@ -151,9 +154,8 @@ static bool append(struct call *call, const uint8_t *from, uint32_t len)
 }
 
 /*
- * The Read list, one segment after the other: the chunk at a position stands
- * there in the message, whose other octets are inline or, for a Position-Zero
- * chunk, that one.
+ * Reads the Read list segment by segment. A chunk is at its position in the message;
+ * the other bytes are inline, or in the Position-Zero Read chunk.
  */
 static bool assemble(struct call *call)
 {
@@ -164,7 +166,7 @@ static bool assemble(struct call *call)
 
 	call->msg = calloc(1, MAX_MESSAGE);
 	if (!call->msg)
-		die("no memory");
+		errx(1, "no memory");
 	rpcrdma_read_iter_init(&it, hdr);
 	while (rpcrdma_read_iter_next(&it)) {
 		if (it.position != at) {
@@ -185,49 +187,34 @@ static bool assemble(struct call *call)
 	return append(call, body + used, hdr->body_len - used);
 }
 
-/* The Read list of a Call: one chunk, and how long it is, or Position Zero alone */
-struct read_chunk {
-	uint32_t position;
-	uint32_t len;
-	bool other;		/* segments of another position */
-};
-
-static struct read_chunk read_chunk(const struct rpcrdma_hdr *hdr)
-{
-	struct read_chunk chunk = { 0 };
-	struct rpcrdma_read_iter it;
-
-	rpcrdma_read_iter_init(&it, hdr);
-	while (rpcrdma_read_iter_next(&it)) {
-		chunk.other |= chunk.len && it.position != chunk.position;
-		chunk.position = it.position;
-		chunk.len += it.seg.length;
-	}
-	return chunk;
-}
-
 /*
- * A Read chunk is the data of a WRITE, or the text of a SYMLINK (RFC 8267, section 4),
- * and as long as the word before it says: no roundup, and nothing of another item (RFC
- * 8166, sections 3.4.4.4 and 3.4.5.2). A whole Call in a chunk has no other.
+ * A Read chunk is the data of a WRITE or the text of a SYMLINK (RFC 8267, 4), as long
+ * as the word before it says, without roundup (RFC 8166, 3.4.4.4 and 3.4.5.2). A
+ * Position-Zero Read chunk is the only one of its Call.
  */
 static bool is_read_chunk_right(const struct call *call)
 {
-	struct read_chunk chunk = read_chunk(&call->hdr);
+	uint32_t position = 0, len = 0;
+	struct rpcrdma_read_iter it;
 
 	if (!call->hdr.read_segs)
 		return true;
-	if (chunk.other || !chunk.position != (call->hdr.proc == RPCRDMA_NOMSG))
-		return false;
-	if (!chunk.position)
-		return true;
+	rpcrdma_read_iter_init(&it, &call->hdr);
+	while (rpcrdma_read_iter_next(&it)) {
+		if (len && it.position != position)
+			return false;
+		position = it.position;
+		len += it.seg.length;
+	}
+	if (!position || call->hdr.proc == RPCRDMA_NOMSG)
+		return !position && call->hdr.proc == RPCRDMA_NOMSG;
 	return (call->proc == PROC_WRITE || call->proc == PROC_SYMLINK) &&
-	       rpc_word(call->msg, chunk.position - 4) == chunk.len;
+	       rpc_word(call->msg, position - 4) == len;
 }
 
 /*
- * A Write chunk is for the data of a READ, or the text of a READLINK. That of a READ has
- * room for the count, the Call's last word, and not for roundup (section 3.4.6.2).
+ * A Write chunk is for the data of a READ or the text of a READLINK. A READ's is as
+ * long as its count, the Call's last word, without roundup (RFC 8166, 3.4.6.2).
  */
 static bool is_write_chunk_right(const struct call *call)
 {
@@ -243,7 +230,6 @@ static bool is_write_chunk_right(const struct call *call)
 		rpc_word(call->msg, call->len - 4) == it.chunk.bytes);
 }
 
-/* What Calls of a client of ours have in chunks */
 static void count_chunks(const struct call *call)
 {
 	const struct rpcrdma_hdr *hdr = &call->hdr;
@@ -254,28 +240,21 @@ static void count_chunks(const struct call *call)
 	if (!rpc_is_nfs3(call->msg, call->len) ||
 	    (is_read_chunk_right(call) && is_write_chunk_right(call)))
 		return;
-	say("XID 0x%08x: chunks that are not those of a %s", hdr->xid,
+	say("XID 0x%08x: unexpected chunks in a %s", hdr->xid,
 	    proc_name(call->proc));
 	report.bad_chunks++;
 }
 
-static const struct rpcrdma_limits limits = {
-	.vers_min = RPCRDMA_V1,
-	.vers_max = RPCRDMA_V2,
-	.max_read_segs = 1024,
-	.max_write_segs = 1024,
-	.max_write_chunks = 16,
-	.max_message = MAX_MESSAGE,
-};
+/* ---- arrival ------------------------------------------------------------------- */
 
 static struct call *call_new(struct conn *conn, const struct vb_event *ev)
 {
 	struct call *call = calloc(1, sizeof(*call));
 
 	if (!call)
-		die("no memory");
+		errx(1, "no memory");
 	if (ev->len > sizeof(call->raw))
-		die("a message of %u octets", ev->len);
+		errx(1, "a message of %u bytes", ev->len);
 	call->conn = conn;
 	memcpy(call->raw, ev->data, ev->len);
 	rpcrdma_decode(&call->hdr, call->raw, ev->len, &limits);
@@ -291,7 +270,6 @@ static void classify(struct call *call, const uint8_t *msg, uint32_t len)
 	report.repeated += seen_before(call->hdr.xid);
 }
 
-/* Return: whether the Call is still to be worked on */
 static bool call_take(struct call *call)
 {
 	const struct rpcrdma_hdr *hdr = &call->hdr;
@@ -314,50 +292,25 @@ static bool call_take(struct call *call)
 	return true;
 }
 
-/**
- * call_arrived - a message is here, which may be read later
- * @conn: connection
- * @ev: VB_RECV
- */
-void call_arrived(struct conn *conn, const struct vb_event *ev)
-{
-	struct rpcrdma_hdr hdr;
-
-	rpcrdma_decode(&hdr, ev->data, ev->len, &limits);
-	if (!hdr.fault && hdr.proc != RPCRDMA_ERROR &&
-	    rpcrdma_hdr_direction(&hdr) != RPCRDMA_DIR_REPLY)
-		count_credits(conn);
-}
-
-/**
- * call_received - a message came from the client
- * @conn: connection
- * @ev: VB_RECV
- */
-void call_received(struct conn *conn, const struct vb_event *ev)
+struct call *call_received(struct conn *conn, const struct vb_event *ev)
 {
 	struct call *call = call_new(conn, ev), *before;
 
 	vb_recv_done(conn->vb, ev);
 	if (call->hdr.fault) {
-		say("XID 0x%08x: %s", call->hdr.xid,
-		    rpcrdma_fault_name(call->hdr.fault));
+		say("XID 0x%08x: %s", call->hdr.xid, rpcrdma_fault_name(call->hdr.fault));
 		report.bad_calls++;
 		call_free(call);
-		return;
+		return NULL;
 	}
-	if (call->hdr.proc == RPCRDMA_ERROR ||
-	    rpcrdma_hdr_direction(&call->hdr) == RPCRDMA_DIR_REPLY) {
-		reply_own_answered(conn, &call->hdr);
-		call_free(call);
-		return;
-	}
+	if (is_answer(&call->hdr))
+		return call;
 	if (!call_take(call)) {
 		call_free(call);
-		return;
+		return NULL;
 	}
 	count_chunks(call);
-	/* nfsd works on it: its answer is for this one now */
+	/* If nfsd has this Call already, its answer is for the newer one */
 	before = call_answered(call->hdr.xid);
 	if (before) {
 		call->state = CALL_AT_NFSD;
@@ -365,4 +318,5 @@ void call_received(struct conn *conn, const struct vb_event *ev)
 	}
 	call->next = calls;
 	calls = call;
+	return NULL;
 }

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The client's side of the proxy: connections, and operations on them that are
- * waited for one by one. Slow, and simple to tell the outcome of each.
+ * The client's side of the proxy: connections, their credits, and operations.
+ * Each operation completes before the next one, so that its outcome is known.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "proxy.h"
 
-/* Receives: more than any client may have Calls in flight */
+/* More than any client may have Calls in flight */
 #define RECVS		1024U
-/* A burst of Replies, and of our own Calls */
+/* A burst of Replies and reverse-direction Calls */
 #define SENDS		160U
 #define STASH		(2 * RECVS)
 #define OPERATION_MS	60000
 
-/* What RDMA Writes come from and RDMA Reads go to */
+const struct rpcrdma_limits limits = {
+	.vers_min = RPCRDMA_V1,
+	.vers_max = RPCRDMA_V2,
+	.max_read_segs = 1024,
+	.max_write_segs = 1024,
+	.max_write_chunks = 16,
+	.max_message = MAX_MESSAGE,
+};
+
+/* Source of RDMA Writes and target of RDMA Reads */
 static struct vb_mr *memory(void)
 {
 	static struct vb_mr *mr;
@@ -23,7 +32,7 @@ static struct vb_mr *memory(void)
 	if (!mr)
 		mr = vb_alloc(MAX_MESSAGE, 0);
 	if (!mr)
-		die("memory: %s", vb_why());
+		errx(1, "memory: %s", vb_why());
 	return mr;
 }
 
@@ -53,7 +62,7 @@ struct conn *conn_accept(struct vb_listener *listener, unsigned int number)
 	struct conn *conn = calloc(1, sizeof(*conn));
 
 	if (!conn)
-		die("no memory");
+		errx(1, "no memory");
 	conn->vb = vb_next_request(listener, 1000);
 	conn->stash = calloc(STASH, sizeof(*conn->stash));
 	conn->number = number;
@@ -85,7 +94,7 @@ void conn_free(struct conn *conn)
 	free(conn);
 }
 
-/* The queue pair dies here; whoever swept the list ends the rest of it */
+/* Stops the queue pair. The main loop frees the connection */
 void conn_kill(struct conn *conn, const char *why)
 {
 	if (conn->dead)
@@ -105,7 +114,70 @@ static void conn_down(struct conn *conn, const char *why)
 	conn->dead = true;
 }
 
-/* A message is here that poll(2) does not know of */
+bool is_answer(const struct rpcrdma_hdr *hdr)
+{
+	return hdr->proc == RPCRDMA_ERROR || rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY;
+}
+
+/* ---- credits ----------------------------------------------------------------- */
+
+/* Slots that the client has: its limit of Calls in flight, whatever was granted */
+#define MOST_CREDITS	128U
+
+/* A Requester treats a grant of zero as one, and uses no more than it has slots */
+void conn_grant(struct conn *conn, uint32_t credits)
+{
+	credits = min(credits ? credits : 1, MOST_CREDITS);
+	conn->grants[++conn->answered % MAX_GRANTS] = credits;
+}
+
+/* Before the first Reply there is one credit */
+static uint32_t grant_after(const struct conn *conn, uint32_t answers)
+{
+	return answers ? conn->grants[answers % MAX_GRANTS] : 1;
+}
+
+/*
+ * When the client sent this Call it knew of a number of answers: at least @known, as
+ * it knew of those before, and at most all that were sent. The Calls that arrived
+ * since, including this one, were in flight, and the last of those answers had to
+ * grant them. The least number that explains the Call leaves most to later ones.
+ */
+static bool is_granted(struct conn *conn)
+{
+	uint32_t answers = conn->known;
+
+	if (conn->answered >= MAX_GRANTS && answers <= conn->answered - MAX_GRANTS)
+		answers = conn->answered - MAX_GRANTS + 1;
+	for (; answers <= conn->answered; answers++) {
+		if (conn->arrived - answers > grant_after(conn, answers))
+			continue;
+		conn->known = answers;
+		return true;
+	}
+	return false;
+}
+
+static void count_credits(struct conn *conn, const struct vb_event *ev)
+{
+	struct rpcrdma_hdr hdr;
+	uint32_t n;
+
+	rpcrdma_decode(&hdr, ev->data, ev->len, &limits);
+	if (hdr.fault || is_answer(&hdr))
+		return;
+	n = ++conn->arrived - conn->answered;
+	report.most = max(report.most, n);
+	if (is_granted(conn))
+		return;
+	say("connection %u: %u Calls in flight, %u granted", conn->number, n,
+	    grant_after(conn, conn->answered));
+	report.exceeded++;
+}
+
+/* ---- operations -------------------------------------------------------------- */
+
+/* poll(2) does not see stashed messages */
 bool conn_waiting(const struct conn *conn)
 {
 	return !conn->dead && conn->stash_head != conn->stash_tail;
@@ -122,7 +194,7 @@ bool conn_next(struct conn *conn, struct vb_event *ev)
 	}
 	while (vb_next(conn->vb, 0, ev)) {
 		if (ev->type == VB_RECV) {
-			call_arrived(conn, ev);
+			count_credits(conn, ev);
 			return true;
 		}
 		if (ev->type == VB_DOWN) {
@@ -133,32 +205,25 @@ bool conn_next(struct conn *conn, struct vb_event *ev)
 	return false;
 }
 
-/* Waits for the operation that was posted last */
+/* Waits for the last posted operation */
 static enum ibv_wc_status finish(struct conn *conn)
 {
 	struct vb_event ev;
 
 	while (vb_next(conn->vb, OPERATION_MS, &ev)) {
-		switch (ev.type) {
-		case VB_RECV:
-			call_arrived(conn, &ev);
+		if (ev.type == VB_RECV) {
+			count_credits(conn, &ev);
 			conn->stash[conn->stash_tail++ % STASH] = ev;
-			break;
-		case VB_DONE:
-			if (ev.cookie != conn->cookie)
-				break;
+		} else if (ev.type == VB_DOWN) {
+			conn_down(conn, ev.why);
+		} else if (ev.type == VB_DONE && ev.cookie == conn->cookie) {
 			report.refused += ev.status == IBV_WC_REM_ACCESS_ERR;
 			if (ev.status != IBV_WC_SUCCESS)
 				conn_down(conn, ibv_wc_status_str(ev.status));
 			return ev.status;
-		case VB_DOWN:
-			conn_down(conn, ev.why);
-			break;
-		case VB_UP:
-			break;
 		}
 	}
-	conn_down(conn, "an operation does not end");
+	conn_down(conn, "an operation does not complete");
 	return IBV_WC_GENERAL_ERR;
 }
 
@@ -170,7 +235,7 @@ static enum ibv_wc_status posted(struct conn *conn, int rc)
 	return IBV_WC_GENERAL_ERR;
 }
 
-/* Send, With Invalidate if @inv_rkey is given */
+/* Send With Invalidate if there is an @inv_rkey */
 enum ibv_wc_status conn_send(struct conn *conn, const uint8_t *msg,
 			     uint32_t len, const uint32_t *inv_rkey)
 {
@@ -209,7 +274,7 @@ enum ibv_wc_status conn_read(struct conn *conn,
 	if (conn->dead)
 		return IBV_WC_WR_FLUSH_ERR;
 	if (seg->length > MAX_MESSAGE)
-		die("a Read segment of %u octets", seg->length);
+		errx(1, "a Read segment of %u bytes", seg->length);
 	if (!seg->length)
 		return IBV_WC_SUCCESS;
 	status = posted(conn, vb_rdma(conn->vb, IBV_WR_RDMA_READ, mr, 0, seg->length,

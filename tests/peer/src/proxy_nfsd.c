@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The real nfsd, over TCP: record marking of RFC 5531, section 11. One
- * connection for all, so that its duplicate request cache knows a Call again
- * that comes over another RDMA connection.
+ * The real nfsd, over TCP, with record marking (RFC 5531, 11). All clients share one
+ * connection, so that nfsd's duplicate request cache recognizes a Call that the client
+ * repeats over another RDMA connection.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -19,11 +19,11 @@
 
 static int sock = -1;
 
-/* The message that is being received: fragments so far, then this one */
+/* The message that is being received */
 static struct {
 	uint8_t mark[4];
-	uint32_t marked;	/* octets of the mark that are here */
-	uint32_t left;		/* octets of the fragment that are not */
+	uint32_t marked;	/* bytes of the mark that have arrived */
+	uint32_t left;		/* bytes of the fragment that have not */
 	bool last;
 	uint8_t *msg;
 	uint32_t len;
@@ -36,16 +36,16 @@ int nfsd_connect(const char *port)
 	int one = 1;
 
 	if (getaddrinfo("127.0.0.1", port, &hints, &ai))
-		die("no address");
+		errx(1, "no address");
 	sock = socket(AF_INET, SOCK_STREAM, 0);
 	if (sock < 0 || connect(sock, ai->ai_addr, ai->ai_addrlen))
-		die("nfsd at port %s: %s", port, strerror(errno));
+		err(1, "nfsd at port %s", port);
 	freeaddrinfo(ai);
 	if (setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
-		die("TCP_NODELAY: %s", strerror(errno));
+		err(1, "TCP_NODELAY");
 	in.msg = malloc(MAX_MESSAGE);
 	if (!in.msg)
-		die("no memory");
+		errx(1, "no memory");
 	return sock;
 }
 
@@ -55,7 +55,7 @@ static void send_all(const uint8_t *p, uint32_t len, int flags)
 		ssize_t n = send(sock, p, len, MSG_NOSIGNAL | flags);
 
 		if (n < 0)
-			die("to nfsd: %s", strerror(errno));
+			err(1, "to nfsd");
 		p += n;
 		len -= n;
 	}
@@ -66,12 +66,11 @@ void nfsd_send(const uint8_t *msg, uint32_t len)
 	uint8_t mark[4];
 
 	rpc_set_word(mark, 0, LAST_FRAGMENT | len);
-	/* In one segment: else its second waits for an acknowledgement */
+	/* One segment, as a second one would wait for an acknowledgement */
 	send_all(mark, sizeof(mark), MSG_MORE);
 	send_all(msg, len, 0);
 }
 
-/* Return: octets received, 0 if none are there */
 static uint32_t take(uint8_t *to, uint32_t want)
 {
 	ssize_t n = recv(sock, to, want, MSG_DONTWAIT);
@@ -80,7 +79,7 @@ static uint32_t take(uint8_t *to, uint32_t want)
 		return n;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	die("from nfsd: %s", n ? strerror(errno) : "end");
+	errx(1, "from nfsd: %s", n ? strerror(errno) : "end");
 }
 
 static bool take_mark(void)
@@ -94,7 +93,7 @@ static bool take_mark(void)
 	in.last = mark & LAST_FRAGMENT;
 	in.left = mark & ~LAST_FRAGMENT;
 	if (in.left > MAX_MESSAGE - in.len)
-		die("from nfsd: a record of more than %u octets", MAX_MESSAGE);
+		errx(1, "from nfsd: a record of more than %u bytes", MAX_MESSAGE);
 	return true;
 }
 

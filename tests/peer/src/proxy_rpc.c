@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * As much of RPC (RFC 5531), NFSv3 (RFC 1813) and NFSv4.1 as a proxy must know: which
- * procedure a Call is, and where the data item that may go into a Write chunk
- * stands in a Reply (RFC 8267, section 4).
+ * The proxy's knowledge of RPC (RFC 5531), NFSv3 (RFC 1813) and NFSv4.1: the procedure
+ * of a Call, and the DDP-eligible data item of a Reply (RFC 8267, 4).
  */
 #include <string.h>
 
@@ -18,7 +17,7 @@
 #define OP_CB_RECALL_ANY	8U
 #define OP_CB_SEQUENCE	11U
 
-/* The longest that the client of Linux takes in a callback */
+/* The limit of Linux' client in a callback */
 #define TAG_LEN		512U
 
 static const struct {
@@ -60,7 +59,7 @@ enum proc proc_by_name(const char *name)
 	for (size_t i = 0; i < NPROCS; i++)
 		if (!strcmp(procs[i].name, name))
 			return procs[i].proc;
-	die("no procedure is called \"%s\"", name);
+	return PROC_MAX;
 }
 
 uint32_t rpc_word(const uint8_t *msg, uint32_t at)
@@ -83,7 +82,7 @@ bool rpc_is_nfs3(const uint8_t *msg, uint32_t len)
 	return len >= 24 && rpc_word(msg, 12) == NFS_PROGRAM && rpc_word(msg, 16) == 3;
 }
 
-/* A cursor that stays where it is once it would leave the message */
+/* A cursor that does not leave the message */
 struct walk {
 	const uint8_t *msg;
 	uint32_t len;
@@ -91,12 +90,12 @@ struct walk {
 	bool bad;
 };
 
-static void walk_skip(struct walk *w, uint32_t octets)
+static void walk_skip(struct walk *w, uint32_t bytes)
 {
-	if (w->bad || octets > w->len - w->at)
+	if (w->bad || bytes > w->len - w->at)
 		w->bad = true;
 	else
-		w->at += octets;
+		w->at += bytes;
 }
 
 static uint32_t walk_word(struct walk *w)
@@ -112,7 +111,7 @@ static void walk_opaque(struct walk *w)
 	walk_skip(w, rpcrdma_xdr_roundup(walk_word(w)));
 }
 
-/* Return: the first operation of a COMPOUND */
+/* Returns the first operation of a COMPOUND */
 static uint32_t walk_to_first(struct walk *w)
 {
 	w->at = 24;
@@ -125,25 +124,13 @@ static uint32_t walk_to_first(struct walk *w)
 	return walk_word(w);
 }
 
-/* Return: whether it is a COMPOUND of NFSv4.1, whose first operation is SEQUENCE */
-static bool walk_to_session(struct walk *w)
-{
-	return walk_to_first(w) == OP_SEQUENCE;
-}
-
-/**
- * rpc_call_session - the session that a Call of NFSv4.1 belongs to
- * @msg: Call of program NFS
- * @len: its octets
- *
- * Return: SESSION_LEN octets, or NULL when it has none.
- */
+/* The session of an NFSv4.1 Call, SESSION_LEN bytes, or NULL */
 const uint8_t *rpc_call_session(const uint8_t *msg, uint32_t len)
 {
 	struct walk w = { .msg = msg, .len = len };
 	uint32_t at;
 
-	if (!walk_to_session(&w))
+	if (walk_to_first(&w) != OP_SEQUENCE)
 		return NULL;
 	at = w.at;
 	walk_skip(&w, SESSION_LEN);
@@ -154,7 +141,7 @@ static bool is_read4(const uint8_t *msg, uint32_t len)
 {
 	struct walk w = { .msg = msg, .len = len };
 
-	if (!walk_to_session(&w))
+	if (walk_to_first(&w) != OP_SEQUENCE)
 		return false;
 	walk_skip(&w, 32);
 	if (walk_word(&w) != OP_PUTFH)
@@ -179,19 +166,14 @@ static uint8_t *put_word(uint8_t *to, uint32_t value)
 	return to + 4;
 }
 
-/**
- * rpc_long_callback - a callback whose Reply is longer than 1024 octets
- * @to: where the credentials of a CB_COMPOUND go, and all that follows
- * @session: the client's; nothing was called back in it before
- *
- * The Reply returns the tag, and two words for each operation.
- *
- * Return: octets.
+/*
+ * Writes a CB_COMPOUND, from its credentials on, whose Reply is longer than 1024 bytes: it
+ * has the tag, and two words for each operation. It is the first callback of @session.
  */
 uint32_t rpc_long_callback(uint8_t *to, const uint8_t *session)
 {
 	static const uint32_t before[] = {
-		1, 20, 0, 0, 0, 0, 0,	/* AUTH_SYS, of nobody */
+		1, 20, 0, 0, 0, 0, 0,	/* AUTH_SYS, user 0 */
 		0, 0, TAG_LEN
 	};
 	const uint32_t ops = 80;
@@ -245,15 +227,7 @@ static bool walk_to_results(struct walk *w)
 	return walk_word(w) == 0 && walk_word(w) == 0 && !w->bad;
 }
 
-/**
- * rpc_reply_item - find the DDP-eligible data item of a Reply
- * @proc: procedure of the Call
- * @msg: Reply
- * @len: its octets
- * @item: where the octets of the opaque stand, behind their length
- *
- * Return: whether there is one, which ends the message.
- */
+/* Finds the bytes of the DDP-eligible opaque, if it ends the message */
 bool rpc_reply_item(enum proc proc, const uint8_t *msg, uint32_t len,
 		    struct item *item)
 {
@@ -263,7 +237,7 @@ bool rpc_reply_item(enum proc proc, const uint8_t *msg, uint32_t len,
 		return false;
 	if (!walk_to_results(&w))
 		return false;
-	/* post_op_attr: fattr3 has 84 octets */
+	/* post_op_attr: fattr3 has 84 bytes */
 	if (walk_word(&w))
 		walk_skip(&w, 84);
 	if (proc == PROC_READ)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Rule files: what the server does wrong, and when. client/README tells their
- * language.
- */
+/* Rule files: deviations of the server, and their times. */
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 #define MAX_VALUES	8
 
-/* First to last, every so many of them */
+/* Every @every-th from @first to @last */
 struct when {
 	unsigned int first;
 	unsigned int last;
@@ -21,7 +20,7 @@ struct rule {
 	enum proc proc;
 	struct when when;
 	const struct action *action;
-	int word;			/* what its argument means */
+	int word;			/* meaning of its argument */
 	uint32_t values[MAX_VALUES];	/* its numbers, used in turn */
 	unsigned int nvalues;
 	struct frame frame;
@@ -39,12 +38,12 @@ struct word {
 	int value;
 };
 
-/* An action: its name, the words it takes if any, what it changes */
+/* An action takes one of @words, if there are any, and sets a member of the deviation */
 struct action {
 	const char *name;
 	const struct word *words;
-	void (*apply)(struct deviation *dev, const struct rule *rule,
-		      uint32_t value);
+	void (*apply)(struct deviation *dev, const struct rule *rule, uint32_t value);
+	size_t member;
 };
 
 static struct rule rules[MAX_RULES];
@@ -134,56 +133,58 @@ static const struct word frame_words[] = {
 	{ }
 };
 
-#define MAYBE	__attribute__((unused))
-#define APPLY(name) static void do_##name(struct deviation *dev, \
-			const struct rule *rule MAYBE, uint32_t value MAYBE)
+#define APPLY(name) static void name(struct deviation *dev, const struct rule *rule, \
+				     uint32_t value)
+#define MEMBER(type) (*(type *)((char *)dev + rule->action->member))
 
-APPLY(version)		{ dev->has_version = true; dev->version = value; }
-APPLY(proc)		{ dev->has_proc = true; dev->proc = value; }
-APPLY(credits)		{ dev->has_credits = true; dev->credits = value; }
-APPLY(truncate)		{ dev->has_truncate = true; dev->truncate = value; }
-APPLY(write_chunk)	{ dev->write_lie = rule->word; dev->longer = value; }
-APPLY(reply_chunk)	{ dev->reply_lie = rule->word; dev->longer = value; }
-APPLY(read_list)	{ dev->read_list = true; }
-APPLY(write_list)	{ dev->write_list = true; }
-APPLY(nomsg)		{ dev->nomsg = true; }
-APPLY(body_xid)		{ dev->body_xid = true; }
-APPLY(oversize)		{ dev->oversize = true; }
-APPLY(inline_pad)	{ dev->inline_pad = true; }
-APPLY(msgp)		{ dev->msgp = true; }
-APPLY(done)		{ dev->done = true; }
-APPLY(other_xid)	{ dev->other_first = true; }
-APPLY(again)		{ dev->copies = value; }
-APPLY(error)		{ dev->error = rule->word; }
-APPLY(other_error)	{ dev->error_other = rule->word; }
-APPLY(invalidate)	{ dev->inval = rule->word; }
-APPLY(trespass)		{ dev->trespass = rule->word; }
-APPLY(disconnect)	{ dev->disconnect = true; }
-APPLY(leave)		{ dev->ask_leave = true; }
-APPLY(hold)		{ dev->hold = true; }
-APPLY(gather)		{ dev->gather = value; }
-APPLY(burst)		{ dev->burst = true; }
-APPLY(immediate)	{ dev->immediate = true; }
-
-APPLY(frame)
+APPLY(set_flag)
 {
-	dev->frames[dev->nframes++] = &rule->frame;
+	(void)value;
+	MEMBER(bool) = true;
 }
 
-APPLY(reverse)
+APPLY(set_number)
+{
+	MEMBER(uint32_t) = value;
+}
+
+APPLY(set_given)
+{
+	MEMBER(struct given) = (struct given){ true, value };
+}
+
+APPLY(set_word)
+{
+	(void)value;
+	MEMBER(int) = rule->word;
+}
+
+APPLY(set_chunk)
+{
+	MEMBER(enum chunk_lie) = rule->word;
+	dev->longer = value;
+}
+
+APPLY(set_reverse)
 {
 	dev->reverse = rule->word;
 	dev->reverse_count = value ? value : 1;
 }
 
-APPLY(ask)
+APPLY(set_ask)
 {
-	do_reverse(dev, rule, value);
+	set_reverse(dev, rule, value);
 	dev->ask = true;
 }
 
+APPLY(set_frame)
+{
+	(void)value;
+	dev->frames[dev->nframes++] = &rule->frame;
+}
+
 /* "random N": one of N Calls, at any moment */
-APPLY(kill)
+APPLY(set_kill)
 {
 	if (rule->word != MOMENT_MAX)
 		dev->kill = rule->word;
@@ -191,42 +192,45 @@ APPLY(kill)
 		dev->kill = MOMENT_CALL + random() % (MOMENT_CALLED - MOMENT_CALL);
 }
 
+#define ACTION(name, words, apply, member) \
+	{ name, words, apply, offsetof(struct deviation, member) }
+
 static const struct action actions[] = {
-	{ "version", NULL, do_version },
-	{ "procedure", NULL, do_proc },
-	{ "credits", NULL, do_credits },
-	{ "truncate", NULL, do_truncate },
-	{ "write-chunk", chunk_words, do_write_chunk },
-	{ "reply-chunk", chunk_words, do_reply_chunk },
-	{ "read-list", NULL, do_read_list },
-	{ "write-list", NULL, do_write_list },
-	{ "nomsg", NULL, do_nomsg },
-	{ "body-xid", NULL, do_body_xid },
-	{ "oversize", NULL, do_oversize },
-	{ "inline-pad", NULL, do_inline_pad },
-	{ "msgp", NULL, do_msgp },
-	{ "done", NULL, do_done },
-	{ "other-xid", NULL, do_other_xid },
-	{ "again", NULL, do_again },
-	{ "error", error_words, do_error },
-	{ "other-error", error_words, do_other_error },
-	{ "invalidate", inval_words, do_invalidate },
-	{ "reverse", reverse_words, do_reverse },
-	{ "ask", reverse_words, do_ask },
-	{ "trespass", trespass_words, do_trespass },
-	{ "kill", moment_words, do_kill },
-	{ "disconnect", NULL, do_disconnect },
-	{ "leave", NULL, do_leave },
-	{ "hold", NULL, do_hold },
-	{ "gather", NULL, do_gather },
-	{ "burst", NULL, do_burst },
-	{ "immediate", NULL, do_immediate },
-	{ "frame", frame_words, do_frame },
+	ACTION("version", NULL, set_given, version),
+	ACTION("procedure", NULL, set_given, proc),
+	ACTION("credits", NULL, set_given, credits),
+	ACTION("truncate", NULL, set_given, truncate),
+	ACTION("write-chunk", chunk_words, set_chunk, write_lie),
+	ACTION("reply-chunk", chunk_words, set_chunk, reply_lie),
+	ACTION("read-list", NULL, set_flag, read_list),
+	ACTION("write-list", NULL, set_flag, write_list),
+	ACTION("nomsg", NULL, set_flag, nomsg),
+	ACTION("body-xid", NULL, set_flag, body_xid),
+	ACTION("oversize", NULL, set_flag, oversize),
+	ACTION("inline-pad", NULL, set_flag, inline_pad),
+	ACTION("msgp", NULL, set_flag, msgp),
+	ACTION("done", NULL, set_flag, done),
+	ACTION("other-xid", NULL, set_flag, other_first),
+	ACTION("again", NULL, set_number, copies),
+	ACTION("error", error_words, set_word, error),
+	ACTION("other-error", error_words, set_word, error_other),
+	ACTION("invalidate", inval_words, set_word, inval),
+	ACTION("reverse", reverse_words, set_reverse, reverse),
+	ACTION("ask", reverse_words, set_ask, ask),
+	ACTION("trespass", trespass_words, set_word, trespass),
+	ACTION("kill", moment_words, set_kill, kill),
+	ACTION("disconnect", NULL, set_flag, disconnect),
+	ACTION("leave", NULL, set_flag, ask_leave),
+	ACTION("hold", NULL, set_flag, hold),
+	ACTION("gather", NULL, set_number, gather),
+	ACTION("burst", NULL, set_flag, burst),
+	ACTION("immediate", NULL, set_flag, immediate),
+	ACTION("frame", frame_words, set_frame, frames),
 };
 
-static void bad(const char *what, const char *word)
+static void bad(const char *error, const char *word)
 {
-	die("%s:%u: %s: %s", file_name, line_number, what, word ? word : "missing");
+	errx(1, "%s:%u: %s: %s", file_name, line_number, error, word ? word : "missing");
 }
 
 static char *next_word(void)
@@ -234,12 +238,12 @@ static char *next_word(void)
 	return strtok(NULL, " \t\n");
 }
 
-static char *need_word(const char *what)
+static char *need_word(const char *name)
 {
 	char *word = next_word();
 
 	if (!word)
-		bad(what, NULL);
+		bad(name, NULL);
 	return word;
 }
 
@@ -328,12 +332,15 @@ static void parse_on(void)
 
 	if (nrules == MAX_RULES)
 		bad("too many rules", NULL);
-	rule->proc = proc_by_name(need_word("procedure"));
+	word = need_word("procedure");
+	rule->proc = proc_by_name(word);
+	if (rule->proc == PROC_MAX)
+		bad("no such procedure", word);
 	rule->when = parse_when(need_word("when"));
 	rule->action = parse_action(need_word("action"));
 	if (rule->action->words)
 		rule->word = parse_words(rule->action->words, need_word("which"));
-	if (rule->action->apply == do_frame)
+	if (rule->action->apply == set_frame)
 		parse_frame(rule);
 	while ((word = next_word())) {
 		if (rule->nvalues == MAX_VALUES)
@@ -373,14 +380,14 @@ static const struct terms honest = {
 	.recv_size = 4096,
 };
 
-/* Lines that begin with other words are the suite's: load, expect … */
+/* Other words at the begin of a line are for the suite */
 void rules_read(const char *file)
 {
 	FILE *in = fopen(file, "r");
 	char line[1024], *word;
 
 	if (!in)
-		die("cannot read %s", file);
+		errx(1, "cannot read %s", file);
 	memset(rules, 0, sizeof(rules));
 	nrules = 0;
 	nconns = 0;
@@ -404,16 +411,7 @@ void rules_read(const char *file)
 	fclose(in);
 }
 
-void rules_seed(unsigned int seed)
-{
-	srandom(seed);
-}
-
-/**
- * rules_terms - what the Nth connection is accepted with
- * @connection: counted from 1
- * @terms: to be filled in
- */
+/* @connection: counted from 1 */
 void rules_terms(unsigned int connection, struct terms *terms)
 {
 	*terms = honest;
@@ -422,11 +420,7 @@ void rules_terms(unsigned int connection, struct terms *terms)
 			*terms = conns[i].terms;
 }
 
-/**
- * rules_call - what to do differently for a Call that has just come
- * @proc: its procedure
- * @dev: to be filled in
- */
+/* Counts the Call for each rule of its procedure */
 void rules_call(enum proc proc, struct deviation *dev)
 {
 	memset(dev, 0, sizeof(*dev));
