@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * relay PORT LOG: a client of RPC-over-RDMA that understands nothing of the RPCs it sends.
+ * relay PORT LOG: an RPC-over-RDMA client without knowledge of the RPCs it sends.
  *
- * RPCs come over TCP, from a mount at PORT, and go to our server: each with a Write list
- * and a Reply chunk, whatever it is. Ours asks for nothing reduced where a security layer
- * has signed or sealed the whole; this one does, without keys of its own.
+ * It takes RPCs over TCP, from a mount at PORT, and sends each with a Write list and a
+ * Reply chunk. Our client offers no Write list if GSS signs or seals the message; this one
+ * does, and needs no keys.
  *
- * A line in LOG for each Reply: gss=SERVICE (0: no RPCSEC_GSS) proc=PROCEDURE inline=OCTETS
- * write=OCTETS (of the Write chunk) reply=OCTETS (of the Reply chunk). What came in the
- * Write chunk is put behind the rest: READ and READLINK are the last of their COMPOUND.
+ * LOG gets a line for each Reply: gss=SERVICE (0: no RPCSEC_GSS) proc=PROCEDURE
+ * inline=BYTES write=BYTES (in the Write chunk) reply=BYTES (in the Reply chunk). The
+ * Write chunk's bytes go behind the others: READ and READLINK end their COMPOUND.
  *
  * One RPC at a time; a process for each TCP connection.
  */
-#include <errno.h>
+#include <err.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,18 +36,6 @@ static const uint8_t private[] = { 0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3 };
 static struct vb_conn *rdma;
 static struct vb_mr *call, *data, *rest;
 static FILE *out;
-
-static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("relay: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
 
 static uint32_t word(const uint8_t *p, uint32_t i)
 {
@@ -77,7 +64,6 @@ static uint8_t *put_segment(uint8_t *p, const struct vb_mr *mr, uint32_t len)
 
 /* ---- TCP ---- */
 
-/* False: no more comes */
 static int receive_all(int sock, uint8_t *p, uint32_t len)
 {
 	while (len) {
@@ -91,7 +77,7 @@ static int receive_all(int sock, uint8_t *p, uint32_t len)
 	return 1;
 }
 
-/* Octets of the next Call, 0: no more comes */
+/* Returns the length of the next Call; 0: end */
 static uint32_t receive_call(int sock)
 {
 	uint32_t mark, len = 0;
@@ -102,20 +88,20 @@ static uint32_t receive_call(int sock)
 			return 0;
 		mark = word(raw, 0);
 		if ((mark & ~LAST_FRAGMENT) > MAX_MESSAGE - len)
-			die("a Call of more than %u octets", MAX_MESSAGE);
+			errx(1, "a Call of more than %u bytes", MAX_MESSAGE);
 		if (!receive_all(sock, call->addr + len, mark & ~LAST_FRAGMENT))
 			return 0;
 		len += mark & ~LAST_FRAGMENT;
 	} while (!(mark & LAST_FRAGMENT));
 	if (len < 32)
-		die("a Call of %u octets", len);
+		errx(1, "a Call of %u bytes", len);
 	return len;
 }
 
 static void send_part(int sock, const void *p, uint32_t len, int flags)
 {
 	if (len && send(sock, p, len, MSG_NOSIGNAL | flags) != (ssize_t)len)
-		die("to the client: %s", strerror(errno));
+		err(1, "to the client");
 }
 
 /* ---- RDMA ---- */
@@ -148,7 +134,7 @@ static void send_call(uint32_t len)
 		p += len;
 	}
 	if (vb_send(rdma, frame, p - frame, 0, 0, 0))
-		die("%s", vb_why());
+		errx(1, "%s", vb_why());
 }
 
 /* 0: no RPCSEC_GSS; the service is the fourth word of the credential */
@@ -163,14 +149,14 @@ static void pass_reply(int sock, const uint8_t *p, uint32_t len)
 	uint32_t write, reply, head = 18 * 4, pad;
 	uint8_t mark[4];
 
-	/* All chunks come back, whether used or not: no list is shorter or longer */
+	/* The Reply returns all chunks, used or not */
 	if (len < head || word(p, 3) > RDMA_NOMSG || word(p, 4) || word(p, 5) != 1 ||
 	    word(p, 6) != 1 || word(p, 11) || word(p, 12) != 1 || word(p, 13) != 1)
-		die("not the Reply that was expected: %u octets, procedure %u", len, word(p, 3));
+		errx(1, "unexpected Reply: %u bytes, procedure %u", len, word(p, 3));
 	write = word(p, 8);
 	reply = word(p, 15);
 	if (word(p, 3) == RDMA_MSG ? reply : len > head)
-		die("octets both inline and in the Reply chunk");
+		errx(1, "bytes both inline and in the Reply chunk");
 	fprintf(out, "gss=%u proc=%u inline=%u write=%u reply=%u\n", gss_service(),
 		word(call->addr, 5), len - head, write, reply);
 	fflush(out);
@@ -191,9 +177,9 @@ static void relay_reply(int sock)
 
 	while (!done) {
 		if (!vb_next(rdma, PATIENCE, &ev))
-			die("no Reply");
+			errx(1, "no Reply");
 		if (ev.type == VB_DOWN)
-			die("the connection is down: %s", ev.why);
+			errx(1, "the connection is down: %s", ev.why);
 		if (ev.type != VB_RECV)
 			continue;
 		done = ev.len >= 16 && word(ev.data, 0) == word(call->addr, 0);
@@ -215,10 +201,10 @@ static void relay(int sock)
 	data = vb_alloc(MAX_MESSAGE, IBV_ACCESS_REMOTE_WRITE);
 	rest = vb_alloc(MAX_MESSAGE, IBV_ACCESS_REMOTE_WRITE);
 	if (!call || !data || !rest)
-		die("%s", vb_why());
+		errx(1, "%s", vb_why());
 	rdma = vb_connect(server ? server : "10.0.0.1", 20049, &attr, PATIENCE);
 	if (!rdma)
-		die("%s", vb_why());
+		errx(1, "%s", vb_why());
 	while ((len = receive_call(sock))) {
 		send_call(len);
 		relay_reply(sock);
@@ -232,14 +218,14 @@ int main(int argc, char **argv)
 	int one = 1, sock, from;
 
 	if (argc != 3)
-		die("PORT LOG, please");
+		errx(2, "usage: relay PORT LOG");
 	signal(SIGCHLD, SIG_IGN);
 	out = fopen(argv[2], "a");
 	sock = socket(AF_INET, SOCK_STREAM, 0);
 	addr.sin_port = htons(atoi(argv[1]));
 	if (!out || setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(sock, (void *)&addr, sizeof(addr)) || listen(sock, 8))
-		die("cannot listen at %s: %s", argv[1], strerror(errno));
+		err(1, "cannot listen at %s", argv[1]);
 	while ((from = accept(sock, NULL, NULL)) >= 0) {
 		if (!fork()) {
 			relay(from);
@@ -247,5 +233,5 @@ int main(int argc, char **argv)
 		}
 		close(from);
 	}
-	die("%s", strerror(errno));
+	err(1, "accept");
 }
