@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What NFSv4.2 has operations for, and the small shell none.
+ * File operations of NFSv4.2 for which the guest's shell has no command.
  *
  *   fileops copy FROM TO            all of it, by copy_file_range(2)
  *   fileops clone FROM TO           by ioctl FICLONE
- *   fileops setxattrs FILE N LEN    N extended attributes of LEN octets each
- *   fileops checkxattrs FILE N LEN  they, and no others, are there and have their values
+ *   fileops setxattrs FILE N LEN    N extended attributes of LEN bytes each
+ *   fileops checkxattrs FILE N LEN  these attributes, and no others, have their values
  *
  * Exit 1 and one line if it does not succeed.
  */
 #define _GNU_SOURCE
-#include <errno.h>
+#include <err.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
@@ -21,25 +21,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-static void die(const char *what)
-{
-	fprintf(stderr, "fileops: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static void wrong(const char *what, long nr)
-{
-	fprintf(stderr, "fileops: %s (%ld)\n", what, nr);
-	exit(1);
-}
-
 static int open_both(const char *from, const char *to, int *in)
 {
 	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 
 	*in = open(from, O_RDONLY);
 	if (*in < 0 || out < 0)
-		die("open");
+		err(1, "open");
 	return out;
 }
 
@@ -50,18 +38,18 @@ static void copy(const char *from, const char *to)
 	off_t left;
 
 	if (fstat(in, &st))
-		die("fstat");
+		err(1, "fstat");
 	for (left = st.st_size; left;) {
 		ssize_t n = copy_file_range(in, NULL, out, NULL, left, 0);
 
 		if (n < 0)
-			die("copy_file_range");
+			err(1, "copy_file_range");
 		if (!n)
-			wrong("the copy ends early", left);
+			errx(1, "the copy ends early (%ld)", (long)left);
 		left -= n;
 	}
 	if (close(out))
-		die("close");
+		err(1, "close");
 }
 
 static void clone(const char *from, const char *to)
@@ -69,7 +57,7 @@ static void clone(const char *from, const char *to)
 	int in, out = open_both(from, to, &in);
 
 	if (ioctl(out, FICLONE, in))
-		die("FICLONE");
+		err(1, "FICLONE");
 }
 
 /* Long names, so that a list of them is long, too */
@@ -92,7 +80,7 @@ static void set_xattrs(const char *file, long n, size_t len)
 		name_of(name, sizeof(name), i);
 		value_of(value, len, i);
 		if (setxattr(file, name, value, len, 0))
-			die("setxattr");
+			err(1, "setxattr");
 	}
 }
 
@@ -104,11 +92,11 @@ static void check_xattrs(const char *file, long n, size_t len)
 	long listed = 0;
 
 	if (size < 0)
-		die("listxattr");
+		err(1, "listxattr");
 	for (char *p = list; p < list + size; p += strlen(p) + 1)
 		listed += !strncmp(p, "user.", 5);
 	if (listed != n)
-		wrong("not as many names are listed", listed);
+		errx(1, "wrong number of names listed (%ld)", listed);
 	for (long i = 0; i < n; i++) {
 		int found = 0;
 
@@ -116,13 +104,13 @@ static void check_xattrs(const char *file, long n, size_t len)
 		for (char *p = list; p < list + size; p += strlen(p) + 1)
 			found += !strcmp(p, name);
 		if (found != 1)
-			wrong("a name is not listed once", i);
+			errx(1, "a name is not listed once (%ld)", i);
 		value_of(value, len, i);
 		size_t have = getxattr(file, name, got, sizeof(got));
 		if (have == (size_t)-1)
-			die("getxattr");
+			err(1, "getxattr");
 		if (have != len || memcmp(got, value, len))
-			wrong("a value is not what was set", i);
+			errx(1, "a value is not what was set (%ld)", i);
 	}
 }
 

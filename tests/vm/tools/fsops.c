@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Random operations on one file, each compared with what memory says the file must
- * hold, as the old "fsx" does: write, read, cut off, extend, write and read through
- * mmap, fsync, close and open again.
+ * Random operations on one file, compared with a model in memory, as the old "fsx"
+ * does: write, read, truncate, extend, write and read through mmap, fsync, reopen.
  *
  *   fsops [-s SEED] [-n OPERATIONS] [-l LENGTH] [-p PAUSE] FILE
- *     -l  most octets of the file (256k)
- *     -p  rest while this file exists
+ *     -l  size limit of the file in bytes (256k)
+ *     -p  pause while this file exists
  *
  * Exit 1 and one line upon a mismatch or an error, with seed and operation.
  */
@@ -30,7 +29,7 @@ static int fd = -1;
 
 static void die(const char *what)
 {
-	fprintf(stderr, "fsops: seed %u, operation %lu, %zu octets: %s: %s\n",
+	fprintf(stderr, "fsops: seed %u, operation %lu, %zu bytes: %s: %s\n",
 		seed, nr, length, what, strerror(errno));
 	exit(1);
 }
@@ -69,13 +68,13 @@ static void reopen(void)
 	if (fstat(fd, &st))
 		die("fstat");
 	if ((size_t)st.st_size != length) {
-		fprintf(stderr, "fsops: seed %u, operation %lu: %lld octets, not %zu\n",
+		fprintf(stderr, "fsops: seed %u, operation %lu: %lld bytes, not %zu\n",
 			seed, nr, (long long)st.st_size, length);
 		exit(1);
 	}
 }
 
-/* A range within @limit octets; most are small, as programs' are */
+/* A range within @limit bytes; most are small */
 static size_t range(size_t limit, size_t *at)
 {
 	size_t n;
@@ -127,7 +126,7 @@ static void do_truncate(void)
 
 	if (ftruncate(fd, to))
 		die("truncate");
-	/* What is cut off is zero when it comes back */
+	/* Extending the file again reads as zeroes */
 	if (to < length)
 		memset(model + to, 0, length - to);
 	length = to;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Verified file I/O: every byte is a function of its place in the file and of
- * a seed, so that a byte from the wrong place or the wrong time is noticed.
+ * Verified file I/O: every byte is a function of its position in the file and of
+ * a seed, so that a misplaced or stale byte is noticed.
  *
  *   iocheck write|read|verify [options] FILE
  *   iocheck memory [-l LENGTH] [-s SEED] [-r N]
@@ -9,9 +9,9 @@
  *     -d   O_DIRECT          -m N  memory N bytes off a page boundary
  *     -M   through mmap      -t    truncate before writing
  *     -y   fsync at the end  -r N  repeat N times
- *     -v   from or to pieces of memory here and there, of odd lengths
- *   "verify" is read that also wants the file to end at OFFSET + LENGTH. "memory" is
- *   no file: LENGTH of the process's own memory is filled and compared, N times.
+ *     -v   from or to scattered pieces of memory, of odd lengths
+ *   "verify" is "read", and the file must end at OFFSET + LENGTH. "memory" uses no file:
+ *   it fills LENGTH of the process's own memory and compares it, N times.
  * Numbers take k and m. Exit 1 and one line on a mismatch or error.
  */
 #define _GNU_SOURCE
@@ -78,7 +78,7 @@ static uint64_t number(const char *s)
 	return n;
 }
 
-/* Makes pieces of BUF, which has room for what is between them */
+/* Cuts BUF into pieces with 13 bytes between them */
 static int cut(struct iovec *vec, uint8_t *buf, size_t n)
 {
 	static const size_t lens[] = { 1, 4095, 3, 511, 4097, 2048, 8191, 7 };
@@ -118,12 +118,12 @@ static void transfer_pieces(int fd, int writing, uint8_t *buf, uint64_t pos, siz
 	at = pos;
 	for (int i = 0; !writing && i < nr; at += vec[i++].iov_len)
 		compare(vec[i].iov_base, at, vec[i].iov_len);
-	/* Nobody may have written between them */
+	/* The bytes between the pieces must be unchanged */
 	for (int i = 0; i < nr; i++)
 		for (int j = 0; j < 13; j++)
 			if (((uint8_t *)vec[i].iov_base)[vec[i].iov_len + j] != 0xa5) {
 				errno = 0;
-				die("octets behind a piece of memory are changed", pos);
+				die("bytes behind a piece of memory are changed", pos);
 			}
 }
 
@@ -177,8 +177,8 @@ static void by_mmap(int fd, int writing, uint64_t off, uint64_t len)
 }
 
 /*
- * Each page is written and read once in a pass: what does not fit goes to swap and
- * comes back. In words, so that the processor is not what it waits for.
+ * A pass writes and reads each page once, so that pages that do not fit go to swap
+ * and come back. Words are fast enough that the swap limits the speed.
  */
 static int in_memory(uint64_t len, uint64_t repeat)
 {

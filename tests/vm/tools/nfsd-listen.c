@@ -2,9 +2,9 @@
 /*
  * nfsd-listen TRANSPORT ADDRESS PORT [TRANSPORT ADDRESS PORT]...
  *
- * Tell nfsd of 6.10 and later where to listen, one address each, by its netlink
+ * Sets the addresses that nfsd of 6.10 and later listens on, through its netlink
  * family (Documentation/netlink/specs/nfsd.yaml: listener-set), before its threads
- * start. /proc/fs/nfsd/portlist knows no addresses.
+ * start. /proc/fs/nfsd/portlist takes no addresses.
  * Exit status 0, or 1 and one line.
  */
 #include <arpa/inet.h>
@@ -56,7 +56,7 @@ static void begin(uint16_t type, uint8_t cmd)
 	genl->version = 1;
 }
 
-/* Sends; the first answer is in msg afterwards. Returns the errno in it. */
+/* Leaves the first answer in msg, and returns its errno */
 static int ask(int fd)
 {
 	ssize_t n;
@@ -82,7 +82,7 @@ static uint16_t family(int fd)
 	put(CTRL_ATTR_FAMILY_NAME, "nfsd", sizeof("nfsd"));
 	err = ask(fd);
 	if (err)
-		die("no netlink family of nfsd's", err);
+		die("nfsd has no netlink family", err);
 	end = msg + nlh->nlmsg_len;
 	for (p = msg + NLMSG_LENGTH(GENL_HDRLEN); p < end;
 	     p += NLA_ALIGN(((struct nlattr *)p)->nla_len))

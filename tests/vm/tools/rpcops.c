@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * One kind of file operation, so many times, so that each is the same RPCs:
+ * Repeats one file operation, each time with the same RPCs:
  *
  *   rpcops OPERATION DIRECTORY COUNT [DEPTH]
  *     getattr    statx, attributes forced from the server
- *     lookup     a name that is not there (mount with lookupcache=none)
- *     readN      O_DIRECT, N octets (4k, 64k, 1m) of the file "bench"
+ *     lookup     an absent name (mount with lookupcache=none)
+ *     readN      O_DIRECT, N bytes (4k, 64k, 1m) of the file "bench"
  *     writeN     the same, written
  *     create     create a file and remove it
  *     readdir    all names of the directory "namesN" of the process N, from the server
  *     null       the NULL procedure (tests/bench/null)
- *   DEPTH processes at a time (1) do COUNT together; where COUNT is "Ns" they do as
- *   many as they can in N seconds, and "OPERATIONS SECONDS" is printed.
- *   With LATENCY in the environment the last line is "MEDIAN P99 MOST", the time that
- *   one operation took, in microseconds, and "MEDIAN P99 MOST", how many operations ended
- *   while it was done, its own included (the first two of three to within an eighth).
+ *   DEPTH processes (1) do COUNT operations together. If COUNT is "Ns", they run for N s,
+ *   and the output is "OPERATIONS SECONDS".
+ *   With LATENCY in the environment the last line has "MEDIAN P99 MOST" of an operation's
+ *   time, in microseconds, and "MEDIAN P99 MOST" of the number of operations that ended
+ *   during it, including itself. Median and P99 are exact to an eighth.
  *
  *   rpcops mark TAG            0 to 3, and
  *   rpcops loaded WHICH HEX    where .text of the module is:
@@ -24,6 +24,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,14 +42,8 @@ static const char *dir;
 static size_t size;
 static void *buf;
 static int fd = -1;
-/* Which process this is, of 0 to DEPTH - 1 */
+/* The number of this process, 0 to DEPTH - 1 */
 static long me;
-
-static void die(const char *what)
-{
-	fprintf(stderr, "rpcops: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static char *path(const char *name, long i)
 {
@@ -62,7 +57,7 @@ static void open_bench(int flags)
 {
 	fd = open(path("bench", -1), flags);
 	if (fd < 0)
-		die("bench");
+		err(1, "bench");
 }
 
 static void op_getattr(long i)
@@ -72,7 +67,7 @@ static void op_getattr(long i)
 	(void)i;
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS,
 		  &stx))
-		die("statx");
+		err(1, "statx");
 }
 
 static void op_lookup(long i)
@@ -80,7 +75,7 @@ static void op_lookup(long i)
 	struct stat st;
 
 	if (!stat(path("absent", i), &st) || errno != ENOENT)
-		die("lookup");
+		err(1, "lookup");
 }
 
 static off_t place(long i)
@@ -91,13 +86,13 @@ static off_t place(long i)
 static void op_read(long i)
 {
 	if (pread(fd, buf, size, place(i)) != (ssize_t)size)
-		die("read");
+		err(1, "read");
 }
 
 static void op_write(long i)
 {
 	if (pwrite(fd, buf, size, place(i)) != (ssize_t)size)
-		die("write");
+		err(1, "write");
 }
 
 static void op_create(long i)
@@ -105,19 +100,19 @@ static void op_create(long i)
 	int new = open(path("new", i), O_CREAT | O_EXCL | O_WRONLY, 0644);
 
 	if (new < 0 || close(new) || unlink(path("new", i)))
-		die("create");
+		err(1, "create");
 }
 
 static void op_readdir(long i)
 {
 	long names = 0;
-	/* Those who share one read what others have fetched */
+	/* In a shared one, a process would read names that another has fetched */
 	DIR *d = opendir(path("names", me));
 
 	(void)i;
 	if (!d)
-		die("names");
-	/* What the client keeps of it */
+		err(1, "names");
+	/* Drop the client's cache of it */
 	posix_fadvise(dirfd(d), 0, 0, POSIX_FADV_DONTNEED);
 	while (readdir(d))
 		names++;
@@ -125,7 +120,7 @@ static void op_readdir(long i)
 	/* With fewer the Reply would be inline */
 	if (names < 200) {
 		errno = ENOENT;
-		die("readdir");
+		err(1, "readdir");
 	}
 }
 
@@ -133,18 +128,18 @@ static void op_null(long i)
 {
 	(void)i;
 	if (pwrite(fd, dir, strlen(dir), 0) != (ssize_t)strlen(dir))
-		die("null");
+		err(1, "null");
 }
 
 static void prepare(int flags)
 {
 	open_bench(flags);
 	if (posix_memalign(&buf, 4096, size ? size : 4096))
-		die("memory");
+		err(1, "memory");
 	memset(buf, 'b', size ? size : 4096);
 }
 
-static size_t octets(const char *text)
+static size_t bytes(const char *text)
 {
 	char *end;
 	size_t n = strtoul(text, &end, 10);
@@ -161,19 +156,19 @@ static void (*operation(const char *name))(long)
 	if (!strcmp(name, "readdir"))
 		return op_readdir;
 	if (!strncmp(name, "read", 4)) {
-		size = octets(name + 4);
+		size = bytes(name + 4);
 		prepare(O_RDONLY | O_DIRECT);
 		return op_read;
 	}
 	if (!strncmp(name, "write", 5)) {
-		size = octets(name + 5);
+		size = bytes(name + 5);
 		prepare(O_WRONLY | O_DIRECT);
 		return op_write;
 	}
 	if (!strcmp(name, "null")) {
 		fd = open("/sys/kernel/debug/rpcnull", O_WRONLY);
 		if (fd < 0)
-			die("rpcnull");
+			err(1, "rpcnull");
 		return op_null;
 	}
 	if (strcmp(name, "getattr"))
@@ -190,7 +185,7 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* How many operations took so much: eight classes for each power of two */
+/* A histogram with eight classes for each power of two */
 struct amounts {
 	long class[48 * 8];
 	double most;
@@ -212,7 +207,7 @@ static void note(struct amounts *a, double amount)
 		a->most = amount;
 }
 
-/* What @part of all operations did not exceed */
+/* The amount that @part of all operations did not exceed */
 static double within(const struct amounts *a, long total, double part)
 {
 	long seen = 0;
@@ -244,17 +239,17 @@ static void print_amounts(const struct amounts *each, long depth, long total,
 }
 
 /* Memory that all processes share */
-static void *shared(size_t octets)
+static void *shared(size_t len)
 {
-	void *memory = mmap(NULL, octets, PROT_READ | PROT_WRITE,
+	void *memory = mmap(NULL, len, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
-		die("mmap");
+		err(1, "mmap");
 	return memory;
 }
 
-/* Of each process, if it is asked for */
+/* Of each process, with LATENCY */
 static struct amounts *times, *turns;
 /* Operations of all processes that have ended */
 static long *ended;
@@ -269,7 +264,7 @@ static void timed(void (*op)(long), long i, long p)
 	note(&turns[p], __atomic_add_fetch(ended, 1, __ATOMIC_SEQ_CST) - before);
 }
 
-/* Those of process @p, until @end if there is one; @done counts them */
+/* The operations of process @p, until @end if there is one; @done counts them */
 static void one_process(void (*op)(long), long p, long depth, long count,
 			double end, long *done)
 {
@@ -285,14 +280,14 @@ static void one_process(void (*op)(long), long p, long depth, long count,
 	}
 }
 
-/* Those who measure how long they wait begin together, when all of them are there */
+/* With LATENCY, processes begin when all of them exist */
 static void wait_at(const int gate[2])
 {
 	char c;
 
 	close(gate[1]);
 	if (read(gate[0], &c, 1) != 0)
-		die("gate");
+		err(1, "gate");
 }
 
 static void run(void (*op)(long), long count, long depth, double seconds)
@@ -306,13 +301,13 @@ static void run(void (*op)(long), long count, long depth, double seconds)
 		turns = shared(depth * sizeof(*turns));
 		ended = shared(sizeof(*ended));
 		if (pipe(gate))
-			die("pipe");
+			err(1, "pipe");
 	}
 	for (p = 0; p < depth; p++) {
 		pid_t pid = depth > 1 ? fork() : 0;
 
 		if (pid < 0)
-			die("fork");
+			err(1, "fork");
 		if (pid)
 			continue;
 		if (times && depth > 1)
