@@ -3,7 +3,7 @@
 #
 # Our client against a server that does one thing wrong: the proxy of tests/peer/src
 # stands before the real nfsd, and each rule file in tests/peer/server is a
-# case. Its README tells what the words in a rule file mean.
+# case. tests/peer/README.rst explains the words in a rule file.
 #
 # BADSERVER names the cases (default: all); LOOPS says how often the connection
 # is cut in those that cut it (default 20).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The scripted peer, from the bottom up: a file calls those above it in this
- * header only. README beside this file explains the language.
+ * header only. tests/peer/README.rst explains the language.
  */
 #ifndef PEER_H
 #define PEER_H

@@ -2,8 +2,8 @@
 /*
  * peer [-n] [-D NAME=NUMBER]… [-M NAME=ITEMS]… SCRIPT
  *
- * Runs one script. README beside this file explains options, environment and
- * exit status.
+ * Runs one script. tests/peer/README.rst explains options, environment and exit
+ * status.
  */
 #include <stdio.h>
 #include <stdlib.h>
