@@ -66,30 +66,30 @@ enum proc proc_by_name(const char *name);
 
 /* ---- proxy_report.c: log and counts ----------------------------------------- */
 
-#define REPORT_COUNTS(X)							\
-	X(calls)								\
-	X(connections)								\
-	X(deviations)								\
-	X(kills)								\
-	X(lost)			/* connections that went down otherwise */	\
-	X(sends_inv)								\
-	X(repeated)		/* Calls with an XID seen before */		\
-	X(bad_calls)		/* malformed headers */				\
-	X(bad_chunks)		/* Calls of NFSv3 with unexpected chunks */	\
-	X(read_chunks)		/* Calls with a Read chunk at a position > 0 */	\
-	X(write_chunks)		/* Calls with a Write chunk */			\
-	X(reply_chunks)		/* Calls with a Reply chunk */			\
-	X(exceeded)		/* Calls beyond the credits */			\
-	X(most)			/* peak of Calls in flight */			\
-	X(refused)		/* RDMA that the client's device refused */	\
-	X(trespassed)		/* trespasses that it did not refuse */		\
-	X(late)			/* Replies that were held */			\
-	X(reverse_answers)							\
-	X(reverse_grant)							\
-	X(reverse_options)	/* answers with the option of version 2 */	\
-	X(reverse_errors)	/* RDMA_ERROR instead */			\
-	X(reverse_invals)	/* of them, INVAL_OPTION */			\
-	X(reverse_wrong)	/* not the answer to a Call of this server */
+#define REPORT_COUNTS(X)						\
+	X(calls)							\
+	X(connections)							\
+	X(deviations)							\
+	X(kills)							\
+	X(lost)			/* connections that went down otherwise */ \
+	X(sends_inv)							\
+	X(repeated)		/* Calls with an XID seen before */	\
+	X(bad_calls)		/* malformed headers */			\
+	X(bad_chunks)		/* NFSv3 Calls, unexpected chunks */	\
+	X(read_chunks)		/* Calls with such, position > 0 */	\
+	X(write_chunks)							\
+	X(reply_chunks)							\
+	X(exceeded)		/* Calls beyond the credits */		\
+	X(most)			/* peak of Calls in flight */		\
+	X(refused)		/* RDMA that the device refused */	\
+	X(trespassed)		/* trespasses that it did not refuse */	\
+	X(late)			/* Replies that were held */		\
+	X(reverse_answers)						\
+	X(reverse_grant)						\
+	X(reverse_options)	/* answers with version 2's option */	\
+	X(reverse_errors)	/* RDMA_ERROR instead */		\
+	X(reverse_invals)	/* of them, INVAL_OPTION */		\
+	X(reverse_wrong)	/* unexpected answers */
 
 struct report {
 #define X(name) unsigned int name;
@@ -107,81 +107,100 @@ void report_write(const char *file);
 
 /* ---- proxy_rules.c: deviations ---------------------------------------------- */
 
-/* Moments at which a connection can be cut */
+/* Lists of the words in rules: X(VALUE, "word") */
+#define RULE_VALUE(value, word) value,
+#define RULE_WORD(value, word) { word, value },
+
+/* Moments at which a connection can be cut; MOMENT_CALLED never at random */
+#define MOMENTS(X)							\
+	X(MOMENT_CALL, "call")		/* the Call has arrived */	\
+	X(MOMENT_READ, "read")		/* between RDMA Reads and nfsd */ \
+	X(MOMENT_WRITE, "write")	/* amid the RDMA Writes */	\
+	X(MOMENT_REPLY, "reply")	/* before the Send */		\
+	X(MOMENT_SENT, "sent")		/* after the Send */		\
+	X(MOMENT_CALLED, "called")	/* after reverse-direction Calls */
 enum moment {
 	MOMENT_NEVER,
-	MOMENT_CALL,		/* the Call has arrived */
-	MOMENT_READ,		/* between RDMA Reads and nfsd */
-	MOMENT_WRITE,		/* in the middle of the RDMA Writes */
-	MOMENT_REPLY,		/* before the Send */
-	MOMENT_SENT,		/* after the Send */
-	MOMENT_CALLED,		/* after reverse-direction Calls; never at random */
-	MOMENT_MAX
+	MOMENTS(RULE_VALUE)
+	MOMENT_MAX,
 };
 
 /* How a Write or Reply chunk is returned */
+#define CHUNK_LIES(X)							\
+	X(CHUNK_LONGER, "longer")	/* with a number of bytes more */ \
+	X(CHUNK_HUGE, "huge")		/* every length 2^32-1 */	\
+	X(CHUNK_HANDLE, "handle")	/* other handles */		\
+	X(CHUNK_SPLIT, "split")		/* and a segment of length 0 */	\
+	X(CHUNK_NONE, "none")		/* not returned */		\
+	X(CHUNK_NO_SEGMENTS, "no-segments") /* with a count of zero */	\
+	X(CHUNK_PAD, "pad")		/* with XDR roundup, written */	\
+	X(CHUNK_UNUSED, "unused")	/* but garbage was written */	\
+	X(CHUNK_IGNORED, "ignored")	/* neither written nor returned */
 enum chunk_lie {
 	CHUNK_TRUE,
-	CHUNK_LONGER,		/* arg: bytes more than were written */
-	CHUNK_HUGE,		/* every length 2^32-1 */
-	CHUNK_HANDLE,		/* other handles */
-	CHUNK_SPLIT,		/* one segment more, of length zero */
-	CHUNK_NONE,		/* not returned */
-	CHUNK_NO_SEGMENTS,	/* returned with a count of zero */
-	CHUNK_PAD,		/* with the XDR roundup counted and written */
-	CHUNK_UNUSED,		/* unused, after garbage was written to it */
-	CHUNK_IGNORED,		/* neither written to nor returned */
+	CHUNK_LIES(RULE_VALUE)
 };
 
+#define ERROR_KINDS(X)							\
+	X(ERROR_VERS, "version")					\
+	X(ERROR_CHUNK, "chunk")						\
+	X(ERROR_UNKNOWN, "unknown")	/* rdma_err 77 */		\
+	X(ERROR_BARE, "bare")		/* the fixed part only */	\
+	X(ERROR_VERS_CUT, "version-cut") /* without its range */	\
+	X(ERROR_VERS_ONE, "version-one") /* in the Call's, range 1 to 1 */ \
+	X(ERROR_OPTION, "option")	/* INVAL_OPTION */		\
+	X(ERROR_HEADER, "header")	/* BAD_HEADER */
 enum error_kind {
 	ERROR_NONE,
-	ERROR_VERS,
-	ERROR_CHUNK,
-	ERROR_UNKNOWN,		/* rdma_err 77 */
-	ERROR_BARE,		/* the fixed part only */
-	ERROR_VERS_CUT,		/* ERR_VERS without its range */
-	ERROR_VERS_ONE,		/* in the Call's version, range 1 to 1 */
-	ERROR_OPTION,		/* INVAL_OPTION */
-	ERROR_HEADER,		/* BAD_HEADER */
+	ERROR_KINDS(RULE_VALUE)
 };
 
+#define INVALS(X)							\
+	X(INVAL_NONE, "none")						\
+	X(INVAL_OWN, "own")		/* even if the client cannot */	\
+	X(INVAL_TWICE, "twice")		/* in two copies of the Reply */ \
+	X(INVAL_NEIGHBOUR, "neighbour")	/* an rkey of another RPC */	\
+	X(INVAL_UNKNOWN, "unknown")	/* an rkey of no RPC */
 enum inval {
 	INVAL_HONEST,
-	INVAL_NONE,
-	INVAL_OWN,		/* whatever the private data said */
-	INVAL_TWICE,		/* and again, with a copy of the Reply */
-	INVAL_NEIGHBOUR,	/* an rkey of another RPC in flight */
-	INVAL_UNKNOWN,		/* an rkey that the client never sent */
+	INVALS(RULE_VALUE)
 };
 
+#define REVERSES(X)							\
+	X(REVERSE_PLAIN, "plain")					\
+	X(REVERSE_UNSERVED, "unserved")	/* the client has no service */	\
+	X(REVERSE_CHUNKS, "chunks")					\
+	X(REVERSE_LARGE, "large")	/* as the threshold allows */	\
+	X(REVERSE_HUGE, "huge")		/* exceeds client's Receives */	\
+	X(REVERSE_SAME, "same")		/* XID of the Call in flight */	\
+	X(REVERSE_LONG, "long")		/* Reply exceeds 1024 bytes */	\
+	X(REVERSE_XID, "xid")		/* and a Reply with that XID */	\
+	X(REVERSE_OPTION, "option")	/* version 2: invalidation */	\
+	X(REVERSE_UNKNOWN, "unknown")	/* version 2: unknown option */
 enum reverse {
 	REVERSE_NONE,
-	REVERSE_PLAIN,
-	REVERSE_UNSERVED,	/* to a client without a callback service */
-	REVERSE_CHUNKS,
-	REVERSE_LARGE,		/* as large as the threshold allows */
-	REVERSE_HUGE,		/* larger than the client's Receives */
-	REVERSE_SAME,		/* with the XID of the Call in flight */
-	REVERSE_LONG,		/* CB_COMPOUND whose Reply exceeds 1024 bytes */
-	REVERSE_XID,		/* and a Reply with the XID of that Call */
-	REVERSE_OPTION,		/* version 2, with remote invalidation */
-	REVERSE_UNKNOWN,	/* version 2, with an unknown option */
+	REVERSES(RULE_VALUE)
 	REVERSE_FRAME,		/* word by word, to be rejected */
 };
 
-/* RDMA that the Requester's device has to refuse */
+/*
+ * RDMA that the client's device has to refuse. LATE: a chunk of an earlier Call;
+ * ELSEWHERE: of another connection's Call; KEY: the previous key byte
+ */
+#define TRESPASSES(X)							\
+	X(TRESPASS_WRITE_LATE, "write-late")				\
+	X(TRESPASS_READ_LATE, "read-late")				\
+	X(TRESPASS_ZERO_LATE, "zero-late")				\
+	X(TRESPASS_REPLY_LATE, "reply-late")				\
+	X(TRESPASS_WRITE_KEY, "write-previous-key")			\
+	X(TRESPASS_READ_WRITE, "read-of-write-chunk")			\
+	X(TRESPASS_WRITE_READ, "write-to-read-chunk")			\
+	X(TRESPASS_PAST_END, "write-past-end")				\
+	X(TRESPASS_WRITE_ELSEWHERE, "write-elsewhere")			\
+	X(TRESPASS_READ_ELSEWHERE, "read-elsewhere")
 enum trespass {
 	TRESPASS_NONE,
-	TRESPASS_WRITE_LATE,	/* to the Write chunk of the Call before */
-	TRESPASS_READ_LATE,	/* from the Read chunk of the Call before */
-	TRESPASS_ZERO_LATE,	/* from its Position-Zero Read chunk */
-	TRESPASS_REPLY_LATE,	/* to its Reply chunk */
-	TRESPASS_WRITE_KEY,	/* with the previous key byte */
-	TRESPASS_READ_WRITE,	/* an RDMA Read of a Write chunk */
-	TRESPASS_WRITE_READ,	/* an RDMA Write to a Read chunk */
-	TRESPASS_PAST_END,	/* an RDMA Write behind the end of a segment */
-	TRESPASS_WRITE_ELSEWHERE, /* to another connection's Write chunk */
-	TRESPASS_READ_ELSEWHERE, /* from another connection's Read chunk */
+	TRESPASSES(RULE_VALUE)
 };
 
 #define MAX_FRAME	48U

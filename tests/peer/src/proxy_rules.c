@@ -53,79 +53,12 @@ static unsigned int nconns;
 static const char *file_name;
 static unsigned int line_number;
 
-static const struct word chunk_words[] = {
-	{ "longer", CHUNK_LONGER },
-	{ "huge", CHUNK_HUGE },
-	{ "handle", CHUNK_HANDLE },
-	{ "split", CHUNK_SPLIT },
-	{ "none", CHUNK_NONE },
-	{ "no-segments", CHUNK_NO_SEGMENTS },
-	{ "pad", CHUNK_PAD },
-	{ "unused", CHUNK_UNUSED },
-	{ "ignored", CHUNK_IGNORED },
-	{ }
-};
-
-static const struct word error_words[] = {
-	{ "version", ERROR_VERS },
-	{ "chunk", ERROR_CHUNK },
-	{ "unknown", ERROR_UNKNOWN },
-	{ "bare", ERROR_BARE },
-	{ "version-cut", ERROR_VERS_CUT },
-	{ "version-one", ERROR_VERS_ONE },
-	{ "option", ERROR_OPTION },
-	{ "header", ERROR_HEADER },
-	{ }
-};
-
-static const struct word inval_words[] = {
-	{ "none", INVAL_NONE },
-	{ "own", INVAL_OWN },
-	{ "twice", INVAL_TWICE },
-	{ "neighbour", INVAL_NEIGHBOUR },
-	{ "unknown", INVAL_UNKNOWN },
-	{ }
-};
-
-static const struct word reverse_words[] = {
-	{ "plain", REVERSE_PLAIN },
-	{ "unserved", REVERSE_UNSERVED },
-	{ "chunks", REVERSE_CHUNKS },
-	{ "large", REVERSE_LARGE },
-	{ "huge", REVERSE_HUGE },
-	{ "same", REVERSE_SAME },
-	{ "long", REVERSE_LONG },
-	{ "xid", REVERSE_XID },
-	{ "option", REVERSE_OPTION },
-	{ "unknown", REVERSE_UNKNOWN },
-	{ }
-};
-
-static const struct word trespass_words[] = {
-	{ "write-late", TRESPASS_WRITE_LATE },
-	{ "read-late", TRESPASS_READ_LATE },
-	{ "zero-late", TRESPASS_ZERO_LATE },
-	{ "reply-late", TRESPASS_REPLY_LATE },
-	{ "write-previous-key", TRESPASS_WRITE_KEY },
-	{ "read-of-write-chunk", TRESPASS_READ_WRITE },
-	{ "write-to-read-chunk", TRESPASS_WRITE_READ },
-	{ "write-past-end", TRESPASS_PAST_END },
-	{ "write-elsewhere", TRESPASS_WRITE_ELSEWHERE },
-	{ "read-elsewhere", TRESPASS_READ_ELSEWHERE },
-	{ }
-};
-
-static const struct word moment_words[] = {
-	{ "call", MOMENT_CALL },
-	{ "read", MOMENT_READ },
-	{ "write", MOMENT_WRITE },
-	{ "reply", MOMENT_REPLY },
-	{ "sent", MOMENT_SENT },
-	{ "called", MOMENT_CALLED },
-	{ "random", MOMENT_MAX },
-	{ }
-};
-
+static const struct word chunk_words[] = { CHUNK_LIES(RULE_WORD) { } };
+static const struct word error_words[] = { ERROR_KINDS(RULE_WORD) { } };
+static const struct word inval_words[] = { INVALS(RULE_WORD) { } };
+static const struct word reverse_words[] = { REVERSES(RULE_WORD) { } };
+static const struct word trespass_words[] = { TRESPASSES(RULE_WORD) { } };
+static const struct word moment_words[] = { MOMENTS(RULE_WORD) { "random", MOMENT_MAX }, { } };
 static const struct word frame_words[] = {
 	{ "before", FRAME_BEFORE },
 	{ "instead", FRAME_INSTEAD },
