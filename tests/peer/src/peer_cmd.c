@@ -336,7 +336,7 @@ static void cmd_close(const struct stmt *s)
 static void cmd_expect_disconnect(const struct stmt *s)
 {
 	struct link *l = the_link(s);
-	/* The CM's event may follow the failed completion, and wakes no pump() */
+	/* The CM's event may follow the failed completion. It wakes no pump() */
 	int told = option(s, "told", NULL), slice = told ? 20 : INT_MAX;
 	uint64_t ms = patience();
 	int64_t end, now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Items: the words and bytes of a message. One walk over the items either builds
- * a message or compares one.
+ * Items: the words and bytes of a message. One walk over the items either
+ * builds a message or compares one.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -29,7 +29,7 @@ static char *split(char *text)
 	return value + 1;
 }
 
-/* "processes N" at the top level, unless a variable of that name overrides it */
+/* "processes N" at the top level; a variable of that name overrides it */
 static int count_processes(const struct stmt *s)
 {
 	uint64_t n;

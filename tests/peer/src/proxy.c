@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A bad server: RPC-over-RDMA to the client, TCP to the real nfsd. The rules say
- * where it deviates; without rules it follows the protocol.
+ * A bad server: RPC-over-RDMA to the client, TCP to the real nfsd. The rules
+ * say where it deviates; without rules it follows the protocol.
  *
  *   proxy [-p PORT] [-n NFSD_PORT] [-s SEED] [-o REPORT] RULES
  *
- * SIGUSR1 sends the Replies that are held, SIGUSR2 the oldest of them. SIGHUP writes
- * the counts to REPORT, key=value in one line, resets them, and reads RULES again.
+ * SIGUSR1 sends the Replies that are held, SIGUSR2 the oldest of them. SIGHUP
+ * writes the counts to REPORT, key=value in one line, resets them, and reads
+ * RULES again.
  */
 #include <errno.h>
 #include <poll.h>
@@ -29,7 +30,7 @@ static int nfsd_fd, signal_fd;
 static const char *report_file = "/dev/stdout", *rules_file;
 static int64_t last_call;
 
-/* ---- Replies from nfsd -------------------------------------------------------- */
+/* ---- Replies from nfsd -------------------------------------------------- */
 
 static void answer(struct call *call)
 {
@@ -71,8 +72,8 @@ static void release(bool (*may)(const struct call *call))
 }
 
 /*
- * Gathered Replies are sent when there are as many as the rule wants, and, if they
- * trespass elsewhere, from two connections.
+ * Gathered Replies are sent when there are as many as the rule wants, and, if
+ * they trespass elsewhere, from two connections.
  */
 static void check_gathered(void)
 {
@@ -125,7 +126,7 @@ static void nfsd_answers(void)
 	}
 }
 
-/* ---- the loop ----------------------------------------------------------------- */
+/* ---- the loop ----------------------------------------------------------- */
 
 static void accept_one(void)
 {

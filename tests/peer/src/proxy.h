@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * A server between a client and the real nfsd: RPC-over-RDMA with the one, TCP
- * with the other. It deviates from the protocol only as the rules of a case say.
+ * with the other. It deviates from the protocol as the rules of a case say.
  *
  * From the bottom up: a file calls those above it in this header only.
  */
@@ -20,7 +20,7 @@
 #define MAX_HEADER	4096U
 #define MAX_THRESHOLD	65536U
 
-/* ---- proxy_rpc.c: RPC and NFS ----------------------------------------------- */
+/* ---- proxy_rpc.c: RPC and NFS ------------------------------------------- */
 
 #define RPC_CALL	0U
 #define RPC_REPLY	1U
@@ -64,7 +64,7 @@ const char *proc_name(enum proc proc);
 /* PROC_MAX: there is none */
 enum proc proc_by_name(const char *name);
 
-/* ---- proxy_report.c: log and counts ----------------------------------------- */
+/* ---- proxy_report.c: log and counts ------------------------------------- */
 
 #define REPORT_COUNTS(X)						\
 	X(calls)							\
@@ -105,7 +105,7 @@ void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Writes the counts as key=value, and resets them */
 void report_write(const char *file);
 
-/* ---- proxy_rules.c: deviations ---------------------------------------------- */
+/* ---- proxy_rules.c: deviations ------------------------------------------ */
 
 /* Lists of the words in rules: X(VALUE, "word") */
 #define RULE_VALUE(value, word) value,
@@ -184,8 +184,8 @@ enum reverse {
 };
 
 /*
- * RDMA that the client's device has to refuse. LATE: a chunk of an earlier Call;
- * ELSEWHERE: of another connection's Call; KEY: the previous key byte
+ * RDMA that the client's device has to refuse. LATE: a chunk of an earlier
+ * Call; ELSEWHERE: of another connection's Call; KEY: the previous key byte
  */
 #define TRESPASSES(X)							\
 	X(TRESPASS_WRITE_LATE, "write-late")				\
@@ -208,7 +208,7 @@ enum trespass {
 enum frame_how {
 	FRAME_BEFORE,		/* the Reply */
 	FRAME_INSTEAD,		/* of the Reply */
-	FRAME_REFUSED,		/* before the Reply; the client answers ERR_CHUNK */
+	FRAME_REFUSED,		/* before it; the client answers ERR_CHUNK */
 };
 
 enum frame_word {
@@ -245,26 +245,26 @@ struct deviation {
 	bool		read_list;
 	bool		write_list;	/* though none was offered */
 	bool		nomsg;		/* the Reply chunk, needed or not */
-	bool		body_xid;	/* the RPC message has another than the header */
+	bool		body_xid;	/* an XID that differs from the header's */
 	bool		oversize;	/* RDMA_MSG of any length */
-	bool		inline_pad;	/* XDR roundup inline, behind the length */
+	bool		inline_pad;	/* XDR roundup, behind the length */
 	bool		msgp;
 	bool		done;		/* RDMA_DONE before the Reply */
-	bool		other_first;	/* a copy with an unknown XID before it */
+	bool		other_first;	/* a copy with an unused XID */
 	uint32_t	copies;		/* copies of the Reply behind it */
 	enum error_kind	error;		/* instead of the Reply */
 	enum error_kind	error_other;	/* before it, with an unknown XID */
 	enum inval	inval;
 	enum reverse	reverse;	/* before the Reply */
 	uint32_t	reverse_count;
-	bool		ask;		/* hold the Reply until they are answered */
+	bool		ask;		/* hold it until they are answered */
 	bool		ask_leave;	/* disconnect after them */
 	enum trespass	trespass;	/* before the Reply */
 	enum moment	kill;
 	bool		disconnect;
 	bool		hold;		/* until SIGUSR1 */
 	uint32_t	gather;		/* until that many Replies are held */
-	bool		burst;		/* do not wait for completions of Sends */
+	bool		burst;		/* do not wait for Sends */
 	bool		immediate;	/* RDMA Writes with immediate data */
 	const struct frame *frames[MAX_RULES];
 	unsigned int	nframes;
@@ -282,14 +282,14 @@ void rules_read(const char *file);
 void rules_terms(unsigned int connection, struct terms *terms);
 void rules_call(enum proc proc, struct deviation *dev);
 
-/* ---- proxy_nfsd.c: nfsd's side ---------------------------------------------- */
+/* ---- proxy_nfsd.c: nfsd's side ------------------------------------------ */
 
 int nfsd_connect(const char *port);
 void nfsd_send(const uint8_t *msg, uint32_t len);
 /* Length of the next whole message, or 0 if there is none yet */
 uint32_t nfsd_receive(uint8_t **msg);
 
-/* ---- proxy_conn.c: the client's side, one operation after the other --------- */
+/* ---- proxy_conn.c: the client's side, one operation after the other ----- */
 
 /* A reverse-direction Call */
 struct own {
@@ -324,9 +324,9 @@ struct conn {
 	unsigned int stash_head;
 	unsigned int stash_tail;
 	uint32_t cookie;
-	bool burst;			/* do not wait for completions of Sends */
+	bool burst;			/* do not wait for Sends */
 	bool immediate;			/* RDMA Writes consume Receives */
-	/* Calls that arrived, and that were answered, in the order of the Sends */
+	/* Calls that arrived and that were answered, in the Sends' order */
 	uint32_t arrived;
 	uint32_t answered;
 	/* The grants of the last answers; the client surely knew of @known */
@@ -358,7 +358,7 @@ enum ibv_wc_status conn_write(struct conn *conn,
 enum ibv_wc_status conn_read(struct conn *conn,
 			     const struct rpcrdma_segment *seg, uint8_t *to);
 
-/* ---- proxy_call.c: Calls on their way to nfsd ------------------------------- */
+/* ---- proxy_call.c: Calls on their way to nfsd --------------------------- */
 
 #define HONEST_CREDITS	64U
 
@@ -401,19 +401,19 @@ struct rpcrdma_segment call_segment(const struct call *call, enum chunks chunks)
 /* Any rkey of a Call may be invalidated (RFC 8797, 4.1) */
 bool call_rkey(const struct call *call, uint32_t *rkey);
 
-/* ---- proxy_reverse.c: the reverse direction --------------------------------- */
+/* ---- proxy_reverse.c: the reverse direction ----------------------------- */
 
 void reverse_send(struct call *call);
 /* Before the Reply, or the one instead of it; false: there is none */
 bool frames_send(struct call *call, bool instead);
 void reverse_answered(struct conn *conn, const struct rpcrdma_hdr *hdr);
 
-/* ---- proxy_trespass.c: RDMA that the client's device must refuse ------------ */
+/* ---- proxy_trespass.c: RDMA that the client's device must refuse -------- */
 
 /* Returns false if the Reply is to be sent */
 bool trespass(struct call *call);
 
-/* ---- proxy_reply.c: Replies on their way to the client ---------------------- */
+/* ---- proxy_reply.c: Replies on their way to the client ------------------ */
 
 void reply_send(struct call *call);
 void reply_ask(struct call *call);

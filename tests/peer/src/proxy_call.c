@@ -87,7 +87,7 @@ void calls_forward(void)
 	}
 }
 
-/* ---- segments ------------------------------------------------------------------ */
+/* ---- segments ----------------------------------------------------------- */
 
 static void longer_of(struct rpcrdma_segment *best, const struct rpcrdma_segment *seg)
 {
@@ -141,7 +141,7 @@ bool call_rkey(const struct call *call, uint32_t *rkey)
 	return best.length;
 }
 
-/* ---- the RPC message ----------------------------------------------------------- */
+/* ---- the RPC message ---------------------------------------------------- */
 
 static bool append(struct call *call, const uint8_t *from, uint32_t len)
 {
@@ -154,8 +154,8 @@ static bool append(struct call *call, const uint8_t *from, uint32_t len)
 }
 
 /*
- * Reads the Read list segment by segment. A chunk is at its position in the message;
- * the other bytes are inline, or in the Position-Zero Read chunk.
+ * Reads the Read list segment by segment. A chunk is at its position in the
+ * message; the other bytes are inline, or in the Position-Zero Read chunk.
  */
 static bool assemble(struct call *call)
 {
@@ -188,9 +188,9 @@ static bool assemble(struct call *call)
 }
 
 /*
- * A Read chunk is the data of a WRITE or the text of a SYMLINK (RFC 8267, 4), as long
- * as the word before it says, without roundup (RFC 8166, 3.4.4.4 and 3.4.5.2). A
- * Position-Zero Read chunk is the only one of its Call.
+ * A Read chunk is the data of a WRITE or the text of a SYMLINK (RFC 8267, 4),
+ * as long as the word before it says, without roundup (RFC 8166, 3.4.4.4 and
+ * 3.4.5.2). A Position-Zero Read chunk is the only one of its Call.
  */
 static bool is_read_chunk_right(const struct call *call)
 {
@@ -213,8 +213,9 @@ static bool is_read_chunk_right(const struct call *call)
 }
 
 /*
- * A Write chunk is for the data of a READ or the text of a READLINK. A READ's is as
- * long as its count, the Call's last word, without roundup (RFC 8166, 3.4.6.2).
+ * A Write chunk is for the data of a READ or the text of a READLINK. A READ's
+ * is as long as its count, the Call's last word, without roundup (RFC 8166,
+ * 3.4.6.2).
  */
 static bool is_write_chunk_right(const struct call *call)
 {
@@ -245,7 +246,7 @@ static void count_chunks(const struct call *call)
 	report.bad_chunks++;
 }
 
-/* ---- arrival ------------------------------------------------------------------- */
+/* ---- arrival ------------------------------------------------------------ */
 
 static struct call *call_new(struct conn *conn, const struct vb_event *ev)
 {

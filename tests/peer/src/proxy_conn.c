@@ -119,12 +119,12 @@ bool is_answer(const struct rpcrdma_hdr *hdr)
 	return hdr->proc == RPCRDMA_ERROR || rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY;
 }
 
-/* ---- credits ----------------------------------------------------------------- */
+/* ---- credits ------------------------------------------------------------ */
 
-/* Slots that the client has: its limit of Calls in flight, whatever was granted */
+/* The client's slots: its limit of Calls in flight, whatever was granted */
 #define MOST_CREDITS	128U
 
-/* A Requester treats a grant of zero as one, and uses no more than it has slots */
+/* A Requester treats a grant of zero as one, and has a number of slots */
 void conn_grant(struct conn *conn, uint32_t credits)
 {
 	credits = min(credits ? credits : 1, MOST_CREDITS);
@@ -138,10 +138,11 @@ static uint32_t grant_after(const struct conn *conn, uint32_t answers)
 }
 
 /*
- * When the client sent this Call it knew of a number of answers: at least @known, as
- * it knew of those before, and at most all that were sent. The Calls that arrived
- * since, including this one, were in flight, and the last of those answers had to
- * grant them. The least number that explains the Call leaves most to later ones.
+ * When the client sent this Call it knew of a number of answers: at least
+ * @known, as it knew of those before, and at most all that were sent. The Calls
+ * that arrived since, including this one, were in flight, and the last of those
+ * answers had to grant them. The least number that explains the Call leaves
+ * most to later ones.
  */
 static bool is_granted(struct conn *conn)
 {
@@ -175,7 +176,7 @@ static void count_credits(struct conn *conn, const struct vb_event *ev)
 	report.exceeded++;
 }
 
-/* ---- operations -------------------------------------------------------------- */
+/* ---- operations --------------------------------------------------------- */
 
 /* poll(2) does not see stashed messages */
 bool conn_waiting(const struct conn *conn)

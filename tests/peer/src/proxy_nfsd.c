@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The real nfsd, over TCP, with record marking (RFC 5531, 11). All clients share one
- * connection, so that nfsd's duplicate request cache recognizes a Call that the client
- * repeats over another RDMA connection.
+ * The real nfsd, over TCP, with record marking (RFC 5531, 11). All clients
+ * share one connection, so that nfsd's duplicate request cache recognizes a
+ * Call that the client repeats over another RDMA connection.
  */
 #include <errno.h>
 #include <netdb.h>

@@ -63,7 +63,7 @@ static bool rkey_to_invalidate(const struct call *call, uint32_t *rkey)
 	return false;
 }
 
-/* ---- chunks ------------------------------------------------------------------- */
+/* ---- chunks ------------------------------------------------------------- */
 
 /* If the connection is to be cut in the middle, writes half */
 static bool fill_chunk(struct call *call, const struct rpcrdma_chunk *chunk,
@@ -128,7 +128,7 @@ static void chunk_back(struct rpcrdma_enc *enc, const struct deviation *dev,
 	}
 }
 
-/* ---- the message -------------------------------------------------------------- */
+/* ---- the message -------------------------------------------------------- */
 
 static bool fill_with_garbage(struct call *call, const struct rpcrdma_chunk *chunk)
 {
@@ -139,7 +139,7 @@ static bool fill_with_garbage(struct call *call, const struct rpcrdma_chunk *chu
 	return fill_chunk(call, chunk, garbage, len);
 }
 
-/* Moves the data item from the message to the client's Write chunk, if there is one */
+/* Moves the data item to the client's Write chunk, if there is one */
 static bool write_list(struct reply *r)
 {
 	struct call *call = r->call;
@@ -246,7 +246,7 @@ static bool build(struct reply *r)
 	return true;
 }
 
-/* ---- other messages ------------------------------------------------------------ */
+/* ---- other messages ----------------------------------------------------- */
 
 static void send_error(struct call *call, enum error_kind kind, uint32_t xid)
 {
@@ -313,7 +313,7 @@ static void send_other(struct reply *r)
 	set_xid(r, xid);
 }
 
-/* ---- in order ----------------------------------------------------------------- */
+/* ---- in order ----------------------------------------------------------- */
 
 static void send_first(struct reply *r)
 {

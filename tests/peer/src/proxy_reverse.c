@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The reverse direction: Calls of this server, messages that a rule writes word by
- * word, and the client's answers to both.
+ * The reverse direction: Calls of this server, messages that a rule writes word
+ * by word, and the client's answers to both.
  */
 #include <string.h>
 
@@ -128,7 +128,7 @@ bool frames_send(struct call *call, bool instead)
 	return sent;
 }
 
-/* ---- answers ------------------------------------------------------------------ */
+/* ---- answers ------------------------------------------------------------ */
 
 static struct own *own_find(struct conn *conn, uint32_t xid)
 {

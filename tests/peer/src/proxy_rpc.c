@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The proxy's knowledge of RPC (RFC 5531), NFSv3 (RFC 1813) and NFSv4.1: the procedure
- * of a Call, and the DDP-eligible data item of a Reply (RFC 8267, 4).
+ * The proxy's knowledge of RPC (RFC 5531), NFSv3 (RFC 1813) and NFSv4.1: the
+ * procedure of a Call, and the DDP-eligible data item of a Reply (RFC 8267, 4).
  */
 #include <string.h>
 
@@ -167,8 +167,9 @@ static uint8_t *put_word(uint8_t *to, uint32_t value)
 }
 
 /*
- * Writes a CB_COMPOUND, from its credentials on, whose Reply is longer than 1024 bytes: it
- * has the tag, and two words for each operation. It is the first callback of @session.
+ * Writes a CB_COMPOUND, from its credentials on, whose Reply is longer than
+ * 1024 bytes: it has the tag, and two words for each operation. It is the first
+ * callback of @session.
  */
 uint32_t rpc_long_callback(uint8_t *to, const uint8_t *session)
 {

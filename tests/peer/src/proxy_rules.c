@@ -38,7 +38,7 @@ struct word {
 	int value;
 };
 
-/* An action takes one of @words, if there are any, and sets a member of the deviation */
+/* Takes one of @words, if there are any, and sets a member of a deviation */
 struct action {
 	const char *name;
 	const struct word *words;

@@ -2,7 +2,7 @@
 /* RDMA operations that the client's device must refuse. */
 #include "proxy.h"
 
-/* A segment of these chunks: of the Call itself, an earlier one, another connection's */
+/* The chunks of this Call, an earlier one, or another connection's */
 static const struct {
 	enum chunks chunks;
 	enum { THIS, LATE, ELSEWHERE } whose;
@@ -50,7 +50,7 @@ static struct rpcrdma_segment target(const struct call *call)
 	return seg;
 }
 
-/* Elsewhere only once, and only if another connection has a Call. The connection ends */
+/* Elsewhere once, if another connection has a Call. The connection ends */
 bool trespass(struct call *call)
 {
 	static const uint8_t data[64] = { [0 ... 63] = 0xee };

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * relay PORT LOG: an RPC-over-RDMA client without knowledge of the RPCs it sends.
+ * relay PORT LOG: an RPC-over-RDMA client without knowledge of the RPCs it
+ * sends.
  *
- * It takes RPCs over TCP, from a mount at PORT, and sends each with a Write list and a
- * Reply chunk. Our client offers no Write list if GSS signs or seals the message; this one
- * does, and needs no keys.
+ * It takes RPCs over TCP, from a mount at PORT, and sends each with a Write
+ * list and a Reply chunk. Our client offers no Write list if GSS signs or seals
+ * the message; this one does, and needs no keys.
  *
  * LOG gets a line for each Reply: gss=SERVICE (0: no RPCSEC_GSS) proc=PROCEDURE
- * inline=BYTES write=BYTES (in the Write chunk) reply=BYTES (in the Reply chunk). The
- * Write chunk's bytes go behind the others: READ and READLINK end their COMPOUND.
+ * inline=BYTES write=BYTES (in the Write chunk) reply=BYTES (in the Reply
+ * chunk). The Write chunk's bytes go behind the others: READ and READLINK end
+ * their COMPOUND.
  *
  * One RPC at a time; a process for each TCP connection.
  */

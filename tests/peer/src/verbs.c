@@ -24,8 +24,8 @@ enum { WR_RECV = 1, WR_SEND, WR_OTHER };
 #define WR_SLOT(id)	((uint32_t)((id) >> 32) & 0xffffff)
 
 /*
- * rxe returns the kernel's value. User space reads it as IBV_WC_IP_CSUM_OK, which
- * no reliable connection has.
+ * rxe returns the kernel's value. User space reads it as IBV_WC_IP_CSUM_OK,
+ * which no reliable connection has.
  */
 #define KERNEL_WITH_INV	(1 << 2)
 
@@ -107,8 +107,8 @@ struct ibv_pd *vb_pd(void)
 }
 
 /*
- * Memory does not begin at a page boundary: rxe of 6.1 reads one pointer past its
- * table when it copies the end of an MR of exactly 256 pages.
+ * Memory does not begin at a page boundary: rxe of 6.1 reads one pointer past
+ * its table when it copies the end of an MR of exactly 256 pages.
  */
 #define SKEW	64
 
@@ -367,7 +367,7 @@ static int next_cm(struct vb_conn *c, struct vb_event *ev)
 		return 0;
 	up = event->event == RDMA_CM_EVENT_ESTABLISHED;
 	if (!up && event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
-		/* Also a reject: the other side did not see the connection established */
+		/* Also a reject, of a connection that was not established */
 		c->told = 1;
 		went_down(c, rdma_event_str(event->event));
 	}
@@ -390,7 +390,7 @@ static int next_down(struct vb_conn *c, struct vb_event *ev)
 	return 1;
 }
 
-/* Completions that arrive before the CQ is armed again are found by the next poll */
+/* The next poll finds completions that arrive before the CQ is armed */
 static void rearm(struct vb_conn *c)
 {
 	struct ibv_cq *cq;
@@ -409,7 +409,7 @@ int vb_next(struct vb_conn *c, int ms, struct vb_event *ev)
 	int n;
 
 	for (;;) {
-		/* The CM first, so that earlier completions are returned before VB_DOWN */
+		/* The CM first: earlier completions then precede VB_DOWN */
 		if (next_cm(c, ev) || next_wc(c, ev) || next_down(c, ev))
 			return 1;
 		vb_fds(c, fds);

@@ -12,11 +12,11 @@
  *	vb_free(conn);
  *
  * A passive side uses vb_listen(), vb_next_request() and vb_accept(). A program
- * with many connections polls the descriptors of vb_fds() and calls vb_next() with
- * a timeout of 0 until it returns 0.
+ * with many connections polls the descriptors of vb_fds() and calls vb_next()
+ * with a timeout of 0 until it returns 0.
  *
- * One device and one protection domain per process. On failure, functions return
- * NULL or -1, and vb_why() returns the cause. A function waits up to the
+ * One device and one protection domain per process. On failure, functions
+ * return NULL or -1, and vb_why() returns the cause. A function waits up to the
  * milliseconds that it is given. Not thread-safe.
  */
 #ifndef PEER_VERBS_H
@@ -43,10 +43,10 @@
  * @initiator_depth: RDMA Reads that this side starts at a time
  * @retry: transport retries, 0..7
  * @rnr_retry: retries after Receiver Not Ready; 7: without limit
- * @ack_timeout: the device waits 4.096 us * 2^N for an acknowledgement, N 1..31; 0: the
- *	connection manager's choice. The passive side's device uses it as well
- * @unestablished: the active side never completes the handshake, but its queue pair
- *	is ready to send
+ * @ack_timeout: N, 1..31: the devices of both sides wait 4.096 us * 2^N for an
+ *	acknowledgement; 0: the connection manager's choice
+ * @unestablished: the active side never completes the handshake, but its queue
+ *	pair is ready to send
  */
 struct vb_attr {
 	const void *priv;
@@ -76,8 +76,8 @@ struct vb_attr {
 
 /**
  * enum vb_type - kinds of events
- * @VB_RECV: a message: @data, @len, @invalidated, @inv_rkey; return its buffer with
- *	vb_recv_done()
+ * @VB_RECV: a message: @data, @len, @invalidated, @inv_rkey; return its buffer
+ *	with vb_recv_done()
  * @VB_DONE: an operation completed: @cookie, @status
  * @VB_UP: the connection is established (passive side only)
  * @VB_DOWN: the connection is down, for the reason @why; returned once
@@ -150,13 +150,13 @@ struct ibv_pd *vb_pd(void);
 
 int64_t vb_now_ms(void);
 
-/* @access: IBV_ACCESS_…; local write is always granted. The memory is zeroed */
+/* @access: IBV_ACCESS_…, beside local write. The memory is zeroed */
 struct vb_mr *vb_alloc(size_t len, int access);
 void vb_dealloc(struct vb_mr *mr);
 
 /* ---- connection setup and teardown ---- */
 
-/* Returns when the connection is established. If it is rejected, vb_why() has the status */
+/* Until established. If it is rejected, vb_why() has the status */
 struct vb_conn *vb_connect(const char *addr, int port,
 			   const struct vb_attr *attr, int ms);
 /* Sends the Connect Request. vb_connect_finish() waits for the answer */
@@ -193,15 +193,16 @@ int vb_send(struct vb_conn *conn, const void *data, uint32_t len, int with_inv,
 /* Number of Sends that have not completed; vb_next() polls the completions */
 int vb_sending(const struct vb_conn *conn);
 /*
- * RDMA Write from @mr or RDMA Read to it; @rkey and @raddr name the other side's
- * memory. IBV_WR_RDMA_WRITE_WITH_IMM consumes a Receive of the other side.
+ * RDMA Write from @mr or RDMA Read to it; @rkey and @raddr name the other
+ * side's memory. IBV_WR_RDMA_WRITE_WITH_IMM consumes a Receive of the other
+ * side.
  */
 int vb_rdma(struct vb_conn *conn, enum ibv_wr_opcode opcode, struct vb_mr *mr,
 	    size_t offset, uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie);
 /*
- * A memory window (type 2) on part of @mr, which has IBV_ACCESS_MW_BIND. A Send of
- * the other side can invalidate its rkey, unlike an MR's. Posts the Bind, which
- * completes as VB_DONE. vb_free() frees the window.
+ * A memory window (type 2) on part of @mr, which has IBV_ACCESS_MW_BIND. A Send
+ * of the other side can invalidate its rkey, unlike an MR's. Posts the Bind,
+ * which completes as VB_DONE. vb_free() frees the window.
  */
 struct ibv_mw *vb_window(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
 			 size_t len, int access, uint32_t cookie);
@@ -209,7 +210,7 @@ struct ibv_mw *vb_window(struct vb_conn *conn, struct vb_mr *mr, size_t offset,
 int vb_post_recvs(struct vb_conn *conn, uint32_t n);
 void vb_recv_done(struct vb_conn *conn, const struct vb_event *ev);
 
-/* Returns 0 if there is no event within @ms. VB_DOWN follows all earlier events */
+/* Returns 0 if there is no event within @ms. VB_DOWN comes last */
 int vb_next(struct vb_conn *conn, int ms, struct vb_event *ev);
 /* Descriptors that are readable when vb_next() may have an event */
 void vb_fds(struct vb_conn *conn, struct pollfd fds[2]);

@@ -13,7 +13,7 @@
 
 static void take_private(struct vb_conn *c, const struct rdma_cm_event *event)
 {
-	/* The CM reports it from this side's view, as the depth of an initiator */
+	/* The CM reports it from this side's view: as an initiator */
 	c->peer_reads = event->param.conn.initiator_depth;
 	c->peer_priv_len = event->param.conn.private_data_len;
 	if (c->peer_priv_len)
@@ -106,8 +106,8 @@ static int conn_setup(struct vb_conn *c)
 }
 
 /*
- * librdmacm moves the queue pair of an id through the handshake. An unestablished
- * connection has none there, so this program does it.
+ * librdmacm moves the queue pair of an id through the handshake. An
+ * unestablished connection has none there, so this program does it.
  */
 static int qp_ready(struct vb_conn *c)
 {
@@ -136,7 +136,7 @@ static struct rdma_conn_param conn_param(const struct vb_attr *attr)
 	};
 }
 
-/* The connection manager derives the path's packet lifetime from it, and sends that */
+/* The CM sends the path's packet lifetime, which it derives from the timeout */
 static int ask_ack_timeout(struct vb_conn *c)
 {
 	uint8_t timeout = c->attr.ack_timeout;
