@@ -42,7 +42,7 @@ serve() {
 
 # The first rule of a netfilter hook has the kernel change its own code, and so has the end
 # of the last one. The emulator may run the other processor into the breakpoint that is
-# there meanwhile, after it is gone (testing.rst): this one begins before all, and stays.
+# there meanwhile, after it is gone (known-issues.rst): this one begins before all, and stays.
 keep_hooks() {
 	nft 'add table inet always
 		add chain inet always in { type filter hook input priority 0; }'

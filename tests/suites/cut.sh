@@ -22,7 +22,7 @@ wire_down() {
 wire_up() { nft delete table inet cut; }
 
 # Who writes there waits for sunrpc's lock on the transport, and is not woken when it
-# is free (Documentation/testing.rst): he is killed, and another one tries. Each is a
+# is free (Documentation/known-issues.rst): he is killed, and another one tries. Each is a
 # shell that runs already: the debug kernel takes long to start a program.
 cut_try() {
 	local tries pid
@@ -51,7 +51,7 @@ cut_by_sysfs() {
 	return $rc
 }
 none_live() { [ "$(live_connections)" = 0 ]; }
-# On 6.1 rxe may fail without a word (Documentation/testing.rst, with the stock
+# On 6.1 rxe may fail without a word (Documentation/known-issues.rst, with the stock
 # module as well): the RPC timeout (timeo below) ends the connection then.
 cut_by_loss() {
 	wire_down

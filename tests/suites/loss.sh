@@ -3,7 +3,7 @@
 #
 # Packets are lost at random, on their way in at both ends, while verified I/O
 # runs. rxe then executes a Send Queue's REG_MRs again on retransmission, finds
-# their MRs valid, and the queue pair is lost (Documentation/testing.rst): a
+# their MRs valid, and the queue pair is lost (Documentation/known-issues.rst): a
 # kprobe tells that from a registration of ours that meets a valid MR, which
 # must never be.
 
@@ -102,7 +102,7 @@ suite_loss() {
 }
 
 # On 6.12 rxe says of an RDMA Read that has failed in this way that it succeeded. Such a
-# WRITE is not to be done: its octets are not the client's (Documentation/testing.rst).
+# WRITE is not to be done: its octets are not the client's (Documentation/known-issues.rst).
 suite_disorder() {
 	check "kprobe on REG_MR" regs_probe
 	check "mount disorder vers=3" mount_nfs "vers=3,timeo=50"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # What nfsd loses of itself, over TCP, which no RDMA transport has a part in: for people, in
-# the debug kernel, where kmemleak shows it (Documentation/testing.rst). Not for a group.
+# the debug kernel, where kmemleak shows it (Documentation/known-issues.rst). Not for a group.
 #
 # Two mounts that do not know of each other lock the same files. The second one waits a
 # second, is refused, and asks again: nfsd uses its waiting lock again, and loses the

@@ -35,7 +35,7 @@ away_module() {
 	link_back
 }
 # What the CM sends while its interface is down breaks its queue pair in rxe, and only a
-# new device has a good one (Documentation/testing.rst): hence away_link. A server
+# new device has a good one (Documentation/known-issues.rst): hence away_link. A server
 # without its address may send such a thing, too; a client does if its connection ends
 # before the device knows that the address is gone.
 cm_broken() { rdma resource show qp | grep -q 'type GSI state ERR'; }

@@ -143,7 +143,7 @@ storm_loss() {
 }
 # What the server sends arrives in another order, and none of it is dropped. Not
 # what the client sends, which are the responses to the server's RDMA Reads: rxe of 6.12
-# takes some of them for the end of one (Documentation/testing.rst).
+# takes some of them for the end of one (Documentation/known-issues.rst).
 # The queueing discipline is there from the beginning, and is told when to delay: while one
 # is put in another's place the kernel drops what is sent, and rxe of 6.12 gives up each queue
 # pair that has something to send then, that of the CM for good.

@@ -407,7 +407,7 @@ mount_nfs() {
 	case ,$opts, in *,proto=*) ;; *) opts=proto=rdma,port=20049,$opts ;; esac
 	case ,$opts, in *,lock,*) client_statd ;; *,vers=3,*) opts=$opts,nolock ;; esac
 	case $server in *:*) server="[$server]" ;; esac
-	# It may leave the first message on a connection where it is: Documentation/testing.rst
+	# It may leave the first message on a connection where it is: Documentation/known-issues.rst
 	[ "${RDMA_TYPE:-rxe}" != siw ] || opts=timeo=100,$opts
 	mkdir -p "$dir"
 	timeout -k 5 "${MOUNT_LIMIT:-60}" mount -t nfs -o "retry=0,$opts" "$server:$EXPORT" "$dir"
@@ -425,7 +425,7 @@ umount_nfs() { timeout -k 5 60 umount "${1:-$MNT}"; }
 LOG_TROUBLE='WARNING:|BUG:|BUG |Oops|general protection fault|Call Trace:|KASAN|UBSAN|possible circular locking|possible recursive locking|inconsistent lock state|suspicious RCU usage|held lock freed|bad unlock balance|INFO: task .* blocked|rcu.*stall|kmemleak: [0-9]+ new|ODEBUG|refcount_t:|list_(add|del) corruption|scheduling while atomic|sleeping function called|Restarted|leaked|still in use|unable to handle|soft lockup'
 
 # That nfsd of 6.1 removes the directory of a client while rpc.mountd looks for a file there it
-# takes for impossible, and warns, once: see Documentation/testing.rst.
+# takes for impossible, and warns, once: see Documentation/known-issues.rst.
 without_nfsdfs() {
 	awk '/WARNING: .* nfsdfs_remove_files[+]/ { until = NR + 60 }
 		NR > until
@@ -434,7 +434,7 @@ without_nfsdfs() {
 
 # ib_mad destroys its queue pair before it ends the handler of its completions, which posts
 # a Receive for each management datagram that came: when a device goes at that moment rxe of
-# 6.12 warns. See Documentation/testing.rst. Of a Receive that we post it must go on to warn.
+# 6.12 warns. See Documentation/known-issues.rst. Of a Receive that we post it must go on to warn.
 # No more is left out than its two lines: what another processor says meanwhile is looked at.
 without_mads() {
 	awk 'function flush() {
