@@ -14,7 +14,7 @@ BUILD = scripts/build "$(KDIR)/" $(MAKEOVERRIDES)
 
 .NOTPARALLEL:
 .PHONY: module modules-all install uninstall setup lint kunit fuzz coverage \
-	mutants pictures check soak bench bench-profile demo vm-shell clean help
+	mutants pictures test check soak bench bench-profile demo vm-shell clean help
 
 module:
 	@$(BUILD)
@@ -39,10 +39,10 @@ lint: setup
 # The debug kernel takes ten minutes, once: not out of a group's budget
 kunit:
 	@scripts/setup --all
-	@tests/check kunit
+	@tests/run group/kunit
 
 fuzz: setup
-	@tests/check fuzz
+	@tests/run group/fuzz
 
 coverage: setup
 	@tests/coverage/run
@@ -53,9 +53,13 @@ mutants: setup
 pictures: setup
 	@scripts/pictures
 
+# It asks for what a test needs: the user-space ones need nothing
+test:
+	@tests/run $(or $(T),$(error which test? T=unit, T=suite/NAME, T=peer/NAME: see make help))
+
 check:
 	@scripts/setup --all
-	@tests/check
+	@tests/run
 
 soak: setup
 	@$(if $(MINUTES),MINUTES=$(MINUTES)) $(if $(SEED),SEED=$(SEED)) tests/soak $(or $(LOOPS),10000) $(WHAT)
@@ -83,7 +87,11 @@ help:
 #h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
 #h   make check         everything that is tested; ends with "N passed, N failed".
 #h                      Two groups run at a time; one that overruns its budget by a
-#h                      quarter is stopped (tests/check --list)
+#h                      quarter is stopped (tests/run --list)
+#h   make test T=...    one test, or several: unit, unit/wire, unit/wire/CASE, suite/cut,
+#h                      peer/read-length-0, badserver/never-kill, fuzz/wire, kunit,
+#h                      group/50-peer; KERNEL=6.1|6.12|debug  SERVER=  CLIENT=
+#h                      OPTIONS= (tests/README.rst)
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
 #h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|faults|
 #h                      siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|

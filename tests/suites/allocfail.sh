@@ -250,6 +250,7 @@ alloc_credits() {
 	done
 }
 
+# Guests: CONFIG_RPCRDMA_FAULT=y -t 3000 -a "$TESTS/peer=/test/peer"
 suite_allocfail() {
 	local side
 	: >/run/alloc_tried

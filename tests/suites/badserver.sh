@@ -745,6 +745,7 @@ bad_names() {
 	done
 }
 
+# Guests: -a "$TESTS/peer=/test/peer"
 suite_badserver() {
 	local file
 	[ -z "${BADSERVER:-}" ] || check "cases of badserver" bad_names

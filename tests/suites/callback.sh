@@ -67,6 +67,7 @@ callback_lost() {
 	wait_for 60 callback_content
 }
 
+# Guests: -e NFSD_OPTS="--lease-time 20"
 suite_callback_lost() {
 	on_server "echo original >$EXPORT/deleg; chmod 666 $EXPORT/deleg" >/dev/null
 	# Where a suite before this one lost packets the server may not know that the client

@@ -21,6 +21,7 @@ mount_fails() {
 }
 
 # Before rxe_up: no RDMA device in this guest at all
+# Guests: -e EARLY_SUITES=errors_no_device -e SUITES=
 suite_errors_no_device() {
 	modprobe -a rdma_cm
 	load_transport

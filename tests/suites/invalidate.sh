@@ -60,6 +60,7 @@ invalidate_inline() {
 # Before the device is used for anything
 suite_invalidate_probe() { check "kprobe on the driver" invalidate_probe; }
 
+# Guests: -e EARLY_SUITES=invalidate_probe -e SUITES="invalidate invalidate_report"
 suite_invalidate() {
 	local v
 	for v in ${INVALIDATE_VERSIONS:-3 4.2}; do

@@ -172,6 +172,7 @@ krb5_offered_all() {
 	check "the relay ends" on_server krb5_relay_end
 }
 
+# Guests: -K
 suite_krb5() {
 	local v sec
 	check "KDC and svcgssd" on_server krb5_kdc

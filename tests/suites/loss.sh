@@ -103,6 +103,7 @@ suite_loss() {
 
 # On 6.12 rxe says of an RDMA Read that has failed in this way that it succeeded. Such a
 # WRITE is not to be done: its octets are not the client's (Documentation/known-issues.rst).
+# Guests: -c 2 -e LOG_TOLERATE='rxe_comp.c:[0-9]+ rxe_completer|Call Trace:'
 suite_disorder() {
 	check "kprobe on REG_MR" regs_probe
 	check "mount disorder vers=3" mount_nfs "vers=3,timeo=50"

@@ -342,6 +342,7 @@ peer_handles() {
 	printf -- '-M fh-one=X:%s\n' "$(on_server "peer_handle $EXPORT/peer/one")"
 }
 
+# Guests: -a "$TESTS/peer=/test/peer"
 suite_peer() {
 	local file before nr=1
 	check "files for peers" on_server peer_files

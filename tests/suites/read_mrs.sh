@@ -35,6 +35,7 @@ read_mrs_domains() {
 	[ "$domains" = "$want" ]
 }
 
+# Guests: -A ib_core.force_mr=1
 suite_read_mrs() {
 	check "mount read_mrs" mount_nfs vers=4.2
 	mountpoint -q $MNT || return 0

@@ -52,6 +52,7 @@ suite_slots() {
 
 # Each gets its turn. When, is the host's affair where a guest has more processors than
 # the host has for it: one of them may stand still for long.
+# Guests: -c 2
 suite_slots_crowd() {
 	on_server "dd if=/dev/zero of=$EXPORT/bench bs=1M count=16 status=none" >/dev/null
 	slots_case getattr 4

@@ -253,6 +253,7 @@ storm_go() {
 	done
 }
 
+# Guests: -f -m 4096
 suite_storm() {
 	local REMOVAL_BACK=180 ON_SERVER_LIMIT=180
 	info "seed ${SEED:-1}, ${MINUTES:-3} minutes"

@@ -78,6 +78,7 @@ swap_short() {
 	return $STATUS
 }
 
+# Guests: -t 3000 -m 2048
 suite_swap() {
 	local v
 	for v in ${SWAP_VERSIONS:-3 4.2}; do

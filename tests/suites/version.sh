@@ -146,6 +146,7 @@ version_refused() {
 }
 
 # For the host, which counts two refusals: of the first connection and the third
+# Guests: server=stock
 suite_v2_stock() { version_refused stock; }
 
 suite_v2_max1() {

@@ -76,8 +76,23 @@ static void run_case(const struct kunit_suite *suite,
 		run_once(suite, c, param, desc);
 }
 
-int main(void)
+/* Does ONLY, "SUITE", "SUITE/CASE" or nothing, name this case? */
+static bool is_wanted(const char *only, const char *suite, const char *name)
 {
+	size_t len = strcspn(only, "/");
+
+	if (!*only)
+		return true;
+	if (!strncmp(suite, "rpcrdma-", 8) && strncmp(only, "rpcrdma-", 8))
+		suite += 8;
+	if (strlen(suite) != len || strncmp(suite, only, len))
+		return false;
+	return !only[len] || !strcmp(only + len + 1, name);
+}
+
+int main(int argc, char **argv)
+{
+	const char *only = argc > 1 ? argv[1] : "";
 	struct kunit_suite *const *suite;
 	const struct kunit_case *c;
 
@@ -85,7 +100,12 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (suite = kunit_shim_suites; *suite; suite++)
 		for (c = (*suite)->test_cases; c->run_case; c++)
-			run_case(*suite, c);
+			if (is_wanted(only, (*suite)->name, c->name))
+				run_case(*suite, c);
+	if (!passed && !failed) {
+		printf("not ok %s: there is no such test\n", only);
+		failed++;
+	}
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed ? 1 : 0;
 }

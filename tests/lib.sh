@@ -1,0 +1,55 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Guests of a group or of one test. Sourced; its user sets OUT, where each run gets a
+# directory. Results go to standard output as tests/run wants them.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+
+# boot NAME WHO [arguments of vm/run]: results as they come; a run that ends badly is a
+# failure by itself
+boot() {
+	local name=$1 who=$2 rc
+	shift 2
+	rm -rf "${OUT:?}/$name"
+	mkdir -p "$OUT/$name"
+	: >"$OUT/$name/log" # tail may be there first
+	"$TESTS/vm/run" -d "$OUT/$name" "$@" >"$OUT/$name/log" 2>&1 &
+	tail -n +1 -f --pid=$! "$OUT/$name/log" |
+		sed -u -nE -e "s/^(server|client|single): (ok|not ok) /\2 $name \1: /p" -e "s/^(server|client|single): info /# $name \1: /p"
+	wait $!
+	rc=$?
+	if [ $rc = 0 ]; then
+		echo "ok $name $who ended well"
+	else
+		echo "not ok $name $who ended well: status $rc, see $name/log"
+	fi
+}
+
+# pair NAME SERVER CLIENT [options of vm/run]: guest/pair.sh in two guests, KERNEL,MODULE each
+pair() {
+	local name=${1:?} server=$2 client=$3
+	shift 3
+	echo "# $name: booting server $server, client $client"
+	boot "$name" "both guests" -t 1500 -a "$TESTS/suites=/test/suites" "$@" \
+		"$server,$TESTS/guest/pair.sh" "$client,$TESTS/guest/pair.sh"
+}
+
+# single NAME GUEST [options of vm/run]
+single() {
+	local name=${1:?} guest=$2
+	shift 2
+	echo "# $name: booting $guest"
+	boot "$name" "the guest" -t 700 "$@" "$guest"
+}
+
+# wire NAME SCRIPT [options of it]: verdicts of wire/SCRIPT on the capture of a pair
+wire() {
+	local name=$1 script=$2 found
+	shift 2
+	found=$("$TESTS/wire/$script" "$@" "$OUT/$name/wire.pcap" | sed -E "s/^(ok|not ok) /\1 $name /")
+	printf '%s\n' "$found"
+	# A failure needs it to be understood; it is large
+	printf '%s\n' "$found" | grep -q '^not ok' || rm -f "$OUT/$name/wire.pcap"
+}
