@@ -3,7 +3,7 @@
  * RPC-over-RDMA version 1 CM Private Data (RFC 8797): encode, find, decode,
  * and combine what both sides said. Pure.
  */
-#include "rpcrdma/cm_private.h"
+#include "rpcrdma/wire.h"
 
 /* Where the fields of the message stand, RFC 8797, section 4 */
 #define CMP_AT_MAGIC	0

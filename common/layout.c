@@ -4,7 +4,7 @@
  * and its layout in memory. Pure.
  */
 #include "rpcrdma/layout.h"
-#include "rpcrdma/wire_get.h"
+#include "rpcrdma/wire.h"
 
 /**
  * rpcrdma_tiler_init - begin to assemble a received message
@@ -119,7 +119,7 @@ bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
 	}
 
 	limit = tiler->have_data ? tiler->data.position - tiler->msg : U32_MAX;
-	if (tiler->hdr->pz_bytes)
+	if (tiler->hdr->pzrc_bytes)
 		return next_base(tiler, ext, limit);
 	return next_inline(tiler, ext, limit);
 }
@@ -211,10 +211,10 @@ static bool args_are_plain(const u8 *msg)
  */
 static bool begins_with_data(const struct rpcrdma_hdr *hdr)
 {
-	u32 len = get_u32(hdr->buf + hdr->body + hdr->item - RPCRDMA_WORD);
+	u32 len = get_u32(hdr->buf + hdr->body + hdr->ddp_position - RPCRDMA_WORD);
 
 	return len + RPCRDMA_WORD > hdr->read_bytes &&
-	       len <= hdr->read_bytes + hdr->msg_len - hdr->item_end;
+	       len <= hdr->read_bytes + hdr->msg_len - hdr->ddp_end;
 }
 
 /*
@@ -246,17 +246,17 @@ static bool begins_with_data(const struct rpcrdma_hdr *hdr)
 enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
 					u32 page_size)
 {
-	bool data_behind = hdr->item_end + WRITE_MIN <= hdr->msg_len;
+	bool data_behind = hdr->ddp_end + WRITE_MIN <= hdr->msg_len;
 
 	if (!hdr->read_chunks)
 		return RPCRDMA_LAYOUT_INLINE;
 	/* A Position-Zero Read chunk, and nothing else */
-	if (!hdr->item)
+	if (!hdr->ddp_position)
 		return RPCRDMA_LAYOUT_PAGES;
 	if (hdr->read_chunks == 1 && !data_behind && begins_with_data(hdr) &&
-	    fits_head(hdr->buf + hdr->body, hdr->item, page_size))
+	    fits_head(hdr->buf + hdr->body, hdr->ddp_position, page_size))
 		return RPCRDMA_LAYOUT_CHUNK;
-	if (hdr->msg_len > page_size && (hdr->item >= page_size || data_behind))
+	if (hdr->msg_len > page_size && (hdr->ddp_position >= page_size || data_behind))
 		return RPCRDMA_LAYOUT_ONE_PIECE;
 	return RPCRDMA_LAYOUT_PAGES;
 }

@@ -8,7 +8,7 @@
 #define RPCRDMA_KUNIT_ANSWERS_CASES_H
 
 #include "frames.h"
-#include "rpcrdma/answer.h"
+#include "rpcrdma/wire.h"
 
 /**
  * struct answer_case - a message and what is done with it

@@ -3,7 +3,7 @@
  * KUnit suite of common/cm_private.c.
  */
 #include "suites.h"
-#include "rpcrdma/cm_private.h"
+#include "rpcrdma/wire.h"
 
 static void cm_encode(struct kunit *test)
 {

@@ -7,6 +7,10 @@
 
 #include "frames.h"
 
+/* rdma_opttype of remote invalidation: "INV", and RDMA_MSG or RDMA_NOMSG */
+#define OPT_INV_MSG	0x494e5600U
+#define OPT_INV_NOMSG	0x494e5601U
+
 /* As frame_limits */
 static const struct rpcrdma_limits frame_limits_v2 = {
 	.vers_min	= RPCRDMA_V1,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * KUnit suite of common/wire_enc.c.
+ * KUnit suite of common/wire_encode.c.
  */
 #include "suites.h"
 #include "rich_frame.h"
+
+static const struct rpcrdma_form v1_form = { .vers = RPCRDMA_V1 };
 
 static void expect_octets(struct kunit *test, const struct rpcrdma_enc *enc,
 			  const u8 *want, u32 len)
@@ -24,7 +26,7 @@ static void encode_all(struct rpcrdma_enc *enc)
 		.offset = 0xc1c2c3c4c5c6c7c8ULL,
 	};
 
-	rpcrdma_enc_fixed(enc, XID, RPCRDMA_V1, 0x01020304, RPCRDMA_NOMSG);
+	rpcrdma_enc_begin(enc, XID, 0x01020304, RPCRDMA_NOMSG, &v1_form);
 	rpcrdma_enc_read_segment(enc, 0x05060708, &seg);
 	rpcrdma_enc_list_end(enc);
 	rpcrdma_enc_write_chunk(enc, 1);
@@ -74,7 +76,7 @@ static void wire_encode_empty(struct kunit *test)
 	struct rpcrdma_enc enc;
 
 	rpcrdma_enc_init(&enc, buf, sizeof(buf));
-	rpcrdma_enc_fixed(&enc, XID, RPCRDMA_V1, 32, RPCRDMA_MSG);
+	rpcrdma_enc_begin(&enc, XID, 32, RPCRDMA_MSG, &v1_form);
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_list_end(&enc);
@@ -96,19 +98,23 @@ static void wire_encode_errors(struct kunit *test)
 		0x11, 0x22, 0x33, 0x44, 0, 0, 0, 2, 0, 0, 0, 32, 0, 0, 0, 4,
 		0, 0, 0, 3,
 	};
+	static const struct rpcrdma_limits lim = {
+		.vers_min = 1, .vers_max = 2,
+	};
 	u8 buf[RPCRDMA_ERR_VERS_LEN];
 	struct rpcrdma_enc enc;
 
 	rpcrdma_enc_init(&enc, buf, sizeof(vers));
-	rpcrdma_enc_err_vers(&enc, XID, RPCRDMA_V1, 32, 1, 2);
+	rpcrdma_enc_error(&enc, XID, RPCRDMA_V1, 32, RPCRDMA_ERR_VERS, &lim);
 	expect_octets(test, &enc, vers, sizeof(vers));
 
 	rpcrdma_enc_init(&enc, buf, sizeof(chunk));
-	rpcrdma_enc_error(&enc, XID, RPCRDMA_V1, 32, RPCRDMA_ERR_CHUNK);
+	rpcrdma_enc_error(&enc, XID, RPCRDMA_V1, 32, RPCRDMA_ERR_CHUNK, &lim);
 	expect_octets(test, &enc, chunk, sizeof(chunk));
 
 	rpcrdma_enc_init(&enc, buf, sizeof(option));
-	rpcrdma_enc_error(&enc, XID, RPCRDMA_V2, 32, RPCRDMA_ERR_INVAL_OPTION);
+	rpcrdma_enc_error(&enc, XID, RPCRDMA_V2, 32, RPCRDMA_ERR_INVAL_OPTION,
+			  &lim);
 	expect_octets(test, &enc, option, sizeof(option));
 }
 
@@ -206,17 +212,13 @@ static void wire_encode_form(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_form_len(&option), 44U);
 }
 
-/*
- * As much of @whole as there was room for, but for at most what is written at once,
- * and nothing of what would stand behind that
- */
+/* As many whole words of @whole as there was room for, and nothing behind */
 static void expect_overflow(struct kunit *test, const struct rpcrdma_enc *enc,
 			    u32 max, const u8 *whole)
 {
 	KUNIT_EXPECT_TRUE(test, enc->overflow);
 	KUNIT_EXPECT_LE(test, enc->len, max);
-	KUNIT_EXPECT_LT(test, max - enc->len,
-			RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN);
+	KUNIT_EXPECT_LT(test, max - enc->len, RPCRDMA_WORD);
 	KUNIT_EXPECT_EQ(test, memcmp(enc->buf, whole, enc->len), 0);
 }
 
@@ -278,35 +280,6 @@ static void wire_encode_overflow(struct kunit *test)
 	}
 }
 
-/* As begin, three empty lists, end; and nothing where one octet is missing */
-static void expect_plain(struct kunit *test, const struct rpcrdma_form *form)
-{
-	u32 len = rpcrdma_form_len(form);
-	u8 in_steps[48], at_once[48];
-	struct rpcrdma_enc enc;
-
-	memset(at_once, 0xff, sizeof(at_once));
-	memset(in_steps, 0xff, sizeof(in_steps));
-	rpcrdma_enc_init(&enc, in_steps, sizeof(in_steps));
-	rpcrdma_enc_begin(&enc, XID, 32, RPCRDMA_MSG, form);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_end(&enc);
-	KUNIT_EXPECT_EQ(test, enc.len, len);
-
-	rpcrdma_enc_init(&enc, at_once, len - 1);
-	rpcrdma_enc_plain(&enc, XID, 32, form);
-	KUNIT_EXPECT_TRUE(test, enc.overflow);
-	KUNIT_EXPECT_EQ(test, at_once[0], 0xff);
-
-	rpcrdma_enc_init(&enc, at_once, len);
-	rpcrdma_enc_plain(&enc, XID, 32, form);
-	KUNIT_EXPECT_FALSE(test, enc.overflow);
-	KUNIT_EXPECT_EQ(test, enc.len, len);
-	KUNIT_EXPECT_EQ(test, memcmp(in_steps, at_once, sizeof(at_once)), 0);
-}
-
 /* The end of a list alone finds no room, and nothing comes after it */
 static void wire_encode_no_list_end(struct kunit *test)
 {
@@ -319,96 +292,6 @@ static void wire_encode_no_list_end(struct kunit *test)
 	rpcrdma_enc_list_end(&enc);
 	KUNIT_EXPECT_TRUE(test, enc.overflow);
 	KUNIT_EXPECT_EQ(test, enc.len, sizeof(buf));
-}
-
-static void wire_encode_plain(struct kunit *test)
-{
-	const struct rpcrdma_form v1 = { .vers = RPCRDMA_V1 };
-	const struct rpcrdma_form option = {
-		.vers = RPCRDMA_V2,
-		.option = true,
-		.direction = RPCRDMA_DIR_REPLY,
-		.inv_handle = 0x01020304,
-	};
-
-	expect_plain(test, &v1);
-	expect_plain(test, &option);
-}
-
-static const struct rpcrdma_segment one_segment = {
-	.handle = 0xa1a2a3a4,
-	.length = 0xb1b2b3b4,
-	.offset = 0xc1c2c3c4c5c6c7c8ULL,
-};
-
-#define ONE_SEGMENT_MAX	(RPCRDMA_FIXED_LEN + RPCRDMA_INV_LEN + RPCRDMA_ONE_CHUNK_LEN)
-
-/* A header with one segment, a Read chunk's or a Write chunk's, step by step */
-static void encode_one_steps(struct rpcrdma_enc *enc,
-			     const struct rpcrdma_form *form, bool read)
-{
-	rpcrdma_enc_begin(enc, XID, 32, RPCRDMA_MSG, form);
-	if (read)
-		rpcrdma_enc_read_segment(enc, 0x05060708, &one_segment);
-	rpcrdma_enc_list_end(enc);
-	if (!read) {
-		rpcrdma_enc_write_chunk(enc, 1);
-		rpcrdma_enc_segment(enc, &one_segment);
-	}
-	rpcrdma_enc_list_end(enc);
-	rpcrdma_enc_list_end(enc);
-	rpcrdma_enc_end(enc);
-}
-
-static void encode_one(struct rpcrdma_enc *enc, const struct rpcrdma_form *form,
-		       bool read)
-{
-	if (read)
-		rpcrdma_enc_one_read(enc, XID, 32, form, 0x05060708,
-				     &one_segment);
-	else
-		rpcrdma_enc_one_write(enc, XID, 32, form, &one_segment);
-}
-
-/* And at once, into just enough room and one octet less */
-static void expect_one(struct kunit *test, const struct rpcrdma_form *form,
-		       bool read)
-{
-	u8 want[ONE_SEGMENT_MAX], buf[ONE_SEGMENT_MAX];
-	struct rpcrdma_enc enc;
-	u32 len;
-
-	rpcrdma_enc_init(&enc, want, sizeof(want));
-	encode_one_steps(&enc, form, read);
-	len = enc.len;
-
-	memset(buf, 0xee, sizeof(buf));
-	rpcrdma_enc_init(&enc, buf, len);
-	encode_one(&enc, form, read);
-	expect_octets(test, &enc, want, len);
-
-	memset(buf, 0xee, sizeof(buf));
-	rpcrdma_enc_init(&enc, buf, len - 1);
-	encode_one(&enc, form, read);
-	KUNIT_EXPECT_TRUE(test, enc.overflow);
-	KUNIT_EXPECT_EQ(test, enc.len, 0U);
-	KUNIT_EXPECT_EQ(test, buf[0], 0xee);
-}
-
-static void wire_encode_one(struct kunit *test)
-{
-	const struct rpcrdma_form v1 = { .vers = RPCRDMA_V1 };
-	const struct rpcrdma_form option = {
-		.vers = RPCRDMA_V2,
-		.option = true,
-		.direction = RPCRDMA_DIR_CALL,
-		.inv_handle = 0x01020304,
-	};
-
-	expect_one(test, &v1, true);
-	expect_one(test, &v1, false);
-	expect_one(test, &option, true);
-	expect_one(test, &option, false);
 }
 
 /* What was decoded and given back in full is, octet for octet, what came */
@@ -424,23 +307,23 @@ static void wire_encode_decoded(struct kunit *test)
 
 	rpcrdma_decode(&hdr, buf, sizeof(rich_frame), &frame_limits);
 	rpcrdma_enc_init(&enc, copy, sizeof(copy));
-	rpcrdma_enc_fixed(&enc, hdr.xid, hdr.vers, hdr.credits, hdr.proc);
+	rpcrdma_enc_begin(&enc, hdr.xid, hdr.credits, hdr.proc, &v1_form);
 	rpcrdma_read_iter_init(&reads, &hdr);
 	while (rpcrdma_read_iter_next(&reads))
 		rpcrdma_enc_read_segment(&enc, reads.position, &reads.seg);
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_write_iter_init(&writes, &hdr);
 	while (rpcrdma_write_iter_next(&writes))
-		rpcrdma_enc_chunk_result(&enc, &writes.chunk,
+		rpcrdma_enc_chunk_return(&enc, &writes.chunk,
 					 writes.chunk.bytes);
 	rpcrdma_enc_list_end(&enc);
 	KUNIT_ASSERT_TRUE(test, rpcrdma_hdr_reply_chunk(&hdr, &reply));
-	rpcrdma_enc_chunk_result(&enc, &reply, reply.bytes);
+	rpcrdma_enc_chunk_return(&enc, &reply, reply.bytes);
 
 	expect_octets(test, &enc, buf, RICH_BODY);
 }
 
-static void wire_chunk_result(struct kunit *test)
+static void wire_chunk_return(struct kunit *test)
 {
 	static const struct {
 		u64 written;
@@ -469,7 +352,7 @@ static void wire_chunk_result(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		rpcrdma_enc_init(&enc, words, sizeof(words));
 
-		rpcrdma_enc_chunk_result(&enc, &it.chunk, cases[i].written);
+		rpcrdma_enc_chunk_return(&enc, &it.chunk, cases[i].written);
 
 		KUNIT_EXPECT_EQ(test, enc.overflow, cases[i].overflow);
 		if (cases[i].overflow)
@@ -487,7 +370,7 @@ static void wire_chunk_result(struct kunit *test)
 }
 
 /* Nothing but the limits keeps a chunk below 4 GiB */
-static void wire_chunk_result_large(struct kunit *test)
+static void wire_chunk_return_large(struct kunit *test)
 {
 	static const u32 frame[] = {
 		XID, RPCRDMA_V1, 32, RPCRDMA_MSG, 0,
@@ -508,7 +391,7 @@ static void wire_chunk_result_large(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, rpcrdma_write_iter_next(&it));
 	rpcrdma_enc_init(&enc, words, sizeof(words));
 
-	rpcrdma_enc_chunk_result(&enc, &it.chunk, 1ULL << 32);
+	rpcrdma_enc_chunk_return(&enc, &it.chunk, 1ULL << 32);
 
 	KUNIT_EXPECT_FALSE(test, enc.overflow);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(words[3]), 0xffffffffU);
@@ -526,11 +409,9 @@ static struct kunit_case wire_enc_cases[] = {
 	KUNIT_CASE(wire_form_of_reply),
 	KUNIT_CASE(wire_encode_overflow),
 	KUNIT_CASE(wire_encode_no_list_end),
-	KUNIT_CASE(wire_encode_plain),
-	KUNIT_CASE(wire_encode_one),
 	KUNIT_CASE(wire_encode_decoded),
-	KUNIT_CASE(wire_chunk_result),
-	KUNIT_CASE(wire_chunk_result_large),
+	KUNIT_CASE(wire_chunk_return),
+	KUNIT_CASE(wire_chunk_return_large),
 	{}
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * KUnit suite of common/wire.c and common/wire_short.c.
+ * KUnit suite of common/wire_decode.c.
  */
 #include "suites.h"
-#include "rpcrdma/wire_get.h"
 #include "frames_v2.h"
 #include "rich_frame.h"
 #include "wire_fixed_cases.h"
@@ -24,7 +23,7 @@ static void expect_read_list(struct kunit *test, const struct rpcrdma_hdr *want,
 {
 	KUNIT_EXPECT_EQ(test, hdr->read_segs, want->read_segs);
 	KUNIT_EXPECT_EQ(test, hdr->read_chunks, want->read_chunks);
-	KUNIT_EXPECT_EQ(test, hdr->pz_bytes, want->pz_bytes);
+	KUNIT_EXPECT_EQ(test, hdr->pzrc_bytes, want->pzrc_bytes);
 	KUNIT_EXPECT_EQ(test, hdr->read_bytes, want->read_bytes);
 }
 
@@ -80,62 +79,15 @@ static void expect_proc(struct kunit *test, const struct decode_case *c,
 	KUNIT_EXPECT_EQ(test, rpcrdma_hdr_direction(hdr), c->view.direction);
 }
 
-/* Whether the message is @plain, and of a direction, is told in one word */
-static void expect_plain(struct kunit *test, const struct rpcrdma_hdr *hdr,
-			 bool plain)
-{
-	enum rpcrdma_direction direction = rpcrdma_hdr_direction(hdr);
-	enum rpcrdma_plain_msg want = RPCRDMA_PLAIN_NONE;
-
-	/* A Call has at least 40 octets */
-	if (plain && direction == RPCRDMA_DIR_CALL && hdr->body_len >= 40)
-		want = RPCRDMA_PLAIN_CALL;
-	if (plain && direction == RPCRDMA_DIR_REPLY)
-		want = RPCRDMA_PLAIN_REPLY;
-	KUNIT_EXPECT_EQ(test, hdr->plain, want);
-}
-
-/* Has the message one segment and no other, in whatever list? */
-static bool has_one_segment(const struct rpcrdma_hdr *hdr)
-{
-	return hdr->read_segs + hdr->write_segs == 1 && !hdr->reply &&
-	       hdr->write_chunks == hdr->write_segs;
-}
-
-/* What the short way left in @view, the long way must say as well */
-static void expect_long_way(struct kunit *test, const struct rpcrdma_hdr *view,
-			    const struct rpcrdma_limits *lim)
-{
-	struct rpcrdma_hdr hdr = { .buf = view->buf, .len = view->len };
-
-	KUNIT_EXPECT_EQ(test, hdr_decode_long(&hdr, lim), RPCRDMA_FAULT_NONE);
-	KUNIT_EXPECT_EQ(test, hdr.reads, view->reads);
-	KUNIT_EXPECT_EQ(test, hdr.plain, RPCRDMA_PLAIN_NONE);
-	KUNIT_EXPECT_EQ(test, hdr.one, 0U);
-	hdr.plain = view->plain;
-	hdr.one = view->one;
-	if (!view->one)
-		hdr.writes = 0;
-	KUNIT_EXPECT_EQ(test, memcmp(&hdr, view, sizeof(hdr)), 0);
-}
-
-/* And what the short way does: it takes what it is for, and nothing else */
 static enum rpcrdma_fault decode(struct kunit *test, struct rpcrdma_hdr *hdr,
 				 const u8 *buf, u32 len,
 				 const struct rpcrdma_limits *lim)
 {
-	enum rpcrdma_fault fault = rpcrdma_decode(hdr, buf, len, lim);
-	struct rpcrdma_hdr view = { .buf = buf, .len = len };
-	bool may = !fault && hdr->proc == RPCRDMA_MSG;
-	bool plain = may && !rpcrdma_hdr_has_chunks(hdr);
-	bool one = may && has_one_segment(hdr);
+	enum rpcrdma_fault fault;
 
-	KUNIT_EXPECT_EQ(test, hdr_decode_short(&view, lim), plain || one);
-	if (plain || one)
-		expect_long_way(test, &view, lim);
-	KUNIT_EXPECT_EQ(test, hdr->one, one ? 2 * RPCRDMA_WORD +
-			(hdr->read_segs ? hdr->reads : hdr->writes) : 0);
-	expect_plain(test, hdr, plain);
+	/* What was there before must not matter */
+	memset(hdr, 0xee, sizeof(*hdr));
+	fault = rpcrdma_decode(hdr, buf, len, lim);
 	KUNIT_EXPECT_EQ(test, fault, hdr->fault);
 	return fault;
 }
@@ -229,7 +181,7 @@ static void wire_decode_mutated(struct kunit *test)
 				continue;
 			walk(&hdr, &read, &written);
 			KUNIT_EXPECT_EQ(test, read,
-					hdr.pz_bytes + hdr.read_bytes);
+					hdr.pzrc_bytes + hdr.read_bytes);
 			KUNIT_EXPECT_EQ(test, written,
 					hdr.write_segs + hdr.reply_segs);
 		}
@@ -246,69 +198,6 @@ static void expect_segment(struct kunit *test,
 	KUNIT_EXPECT_EQ(test, seg->offset, offset);
 }
 
-/* One segment in all, of a Read chunk and of a Write chunk, in each version */
-static const u32 one_frames[][19] = {
-	{ XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
-	  1, 8, 0xa1, 6, 0x1, 0x1000, 0, 0, 0, XID, 0, 5, 6, 7, 8 },
-	{ XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
-	  0, 1, 1, 0xb1, 5, 0x4, 0x4000, 0, 0, XID, 1, 5, 6, 7, 8 },
-	{ XID, RPCRDMA_V2, 32, RPCRDMA_OPTIONAL, RPCRDMA_OPT_INV_MSG, 44, 0, 0xa1,
-	  1, 8, 0xa1, 6, 0x1, 0x1000, 0, 0, 0, XID, 0 },
-	{ XID, RPCRDMA_V2, 32, RPCRDMA_OPTIONAL, RPCRDMA_OPT_INV_MSG, 44, 1, 0,
-	  0, 1, 1, 0xb1, 100, 0x4, 0x4000, 0, 0, XID, 1 },
-};
-
-static void wire_one_segment(struct kunit *test)
-{
-	static const struct rpcrdma_segment want[] = {
-		{ 0xa1, 6, 0x100001000 }, { 0xb1, 5, 0x400004000 },
-		{ 0xa1, 6, 0x100001000 }, { 0xb1, 100, 0x400004000 },
-	};
-	struct rpcrdma_segment seg;
-	struct rpcrdma_hdr hdr;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(one_frames); i++) {
-		u8 *buf = frame_octets(test, one_frames[i], sizeof(one_frames[i]));
-
-		decode(test, &hdr, buf, sizeof(one_frames[i]), &frame_limits_v2);
-		KUNIT_ASSERT_TRUE(test, rpcrdma_hdr_one_segment(&hdr, &seg));
-		expect_segment(test, &seg, want[i].handle, want[i].length,
-			       want[i].offset);
-	}
-	decode_rich(test, &hdr);
-	KUNIT_EXPECT_FALSE(test, rpcrdma_hdr_one_segment(&hdr, &seg));
-}
-
-/* However little is wrong with them, or missing, both ways say the same */
-static void wire_decode_one(struct kunit *test)
-{
-	static const u8 values[] = { 0, 1, 2, 3, 4, 8, 0x7f, 0x80, 0xff };
-	struct rpcrdma_hdr hdr;
-	u8 *buf, *cut, was;
-	u32 nr, at, i;
-
-	for (nr = 0; nr < ARRAY_SIZE(one_frames); nr++) {
-		buf = frame_octets(test, one_frames[nr], sizeof(one_frames[nr]));
-
-		KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf,
-					     sizeof(one_frames[nr]),
-					     &frame_limits_v2), RPCRDMA_FAULT_NONE);
-		KUNIT_EXPECT_NE(test, hdr.one, 0U);
-		for (at = 0; at < sizeof(one_frames[nr]); at++) {
-			cut = frame_octets(test, one_frames[nr], at);
-			decode(test, &hdr, cut, at, &frame_limits_v2);
-			was = buf[at];
-			for (i = 0; i < ARRAY_SIZE(values); i++) {
-				buf[at] = values[i];
-				decode(test, &hdr, buf, sizeof(one_frames[nr]),
-				       &frame_limits_v2);
-			}
-			buf[at] = was;
-		}
-	}
-}
-
 /* A message of @len octets, of which the Read segment brings those that are missing */
 static void expect_long_read(struct kunit *test, u64 len)
 {
@@ -317,7 +206,7 @@ static void expect_long_read(struct kunit *test, u64 len)
 		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
 		1, 8, 0xa1, len - body, 0x1, 0x1000, 0, 0, 0, XID, 0, 5,
 	};
-	u32 size = RPCRDMA_FIXED_LEN + RPCRDMA_ONE_CHUNK_LEN + body;
+	u32 size = RPCRDMA_HDR_MIN + RPCRDMA_READ_ITEM_LEN + body;
 	u8 *buf = frame_octets(test, frame, size);
 	struct rpcrdma_limits lim = frame_limits;
 	struct rpcrdma_hdr hdr;
@@ -331,36 +220,11 @@ static void expect_long_read(struct kunit *test, u64 len)
 }
 
 /* Octets of a message are counted in 32 bits, whatever the limit */
-static void wire_decode_one_longest(struct kunit *test)
+static void wire_decode_longest(struct kunit *test)
 {
 	expect_long_read(test, U32_MAX - 4);
 	expect_long_read(test, U32_MAX);
 	expect_long_read(test, U32_MAX + 4ULL);
-}
-
-/* Each limit, at what they need of it and at one less */
-static void wire_decode_one_limits(struct kunit *test)
-{
-	struct rpcrdma_limits lim;
-	struct rpcrdma_hdr hdr;
-	u32 nr, i;
-	u8 *buf;
-
-	for (nr = 0; nr < ARRAY_SIZE(one_frames); nr++) {
-		buf = frame_octets(test, one_frames[nr], sizeof(one_frames[nr]));
-		for (i = 0; i <= 128; i++) {
-			lim = frame_limits_v2;
-			lim.max_message = i;
-			decode(test, &hdr, buf, sizeof(one_frames[nr]), &lim);
-		}
-		for (i = 0; i < 8; i++) {
-			lim = frame_limits_v2;
-			lim.max_read_segs = !(i & 1);
-			lim.max_write_segs = !(i & 2);
-			lim.max_write_chunks = !(i & 4);
-			decode(test, &hdr, buf, sizeof(one_frames[nr]), &lim);
-		}
-	}
 }
 
 static void wire_read_iter(struct kunit *test)
@@ -481,7 +345,7 @@ static void wire_decode_truncated_plain(struct kunit *test)
 {
 	static const u32 v1[] = { XID, 1, 1, RPCRDMA_MSG, 0, 0, 0, XID, 1 };
 	static const u32 v2[] = {
-		XID, 2, 1, RPCRDMA_OPTIONAL, RPCRDMA_OPT_INV_MSG, 20, 1, 0,
+		XID, 2, 1, RPCRDMA_OPTIONAL, OPT_INV_MSG, 20, 1, 0,
 		0, 0, 0, XID, 1
 	};
 
@@ -653,10 +517,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE(wire_decode_truncated),
 	KUNIT_CASE(wire_decode_truncated_plain),
 	KUNIT_CASE(wire_decode_mutated),
-	KUNIT_CASE(wire_one_segment),
-	KUNIT_CASE(wire_decode_one),
-	KUNIT_CASE(wire_decode_one_limits),
-	KUNIT_CASE(wire_decode_one_longest),
+	KUNIT_CASE(wire_decode_longest),
 	KUNIT_CASE(wire_version_limits),
 	KUNIT_CASE(wire_segment_limits),
 	KUNIT_CASE(wire_message_limit),

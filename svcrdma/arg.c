@@ -74,9 +74,9 @@ static void arg_chunk(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 	if (len != hdr->read_bytes)
 		fill_pages(rqstp->rq_pages, hdr->read_bytes, NULL,
 			   len - hdr->read_bytes);
-	fill_pages(rqstp->rq_pages, len, hdr->buf + hdr->body + hdr->item,
+	fill_pages(rqstp->rq_pages, len, hdr->buf + hdr->body + hdr->ddp_position,
 		   svc_rdma_tail_len(hdr));
-	svc_rdma_arg_inline(rqstp, hdr, hdr->item, len);
+	svc_rdma_arg_inline(rqstp, hdr, hdr->ddp_position, len);
 }
 
 /* The message in pages, from its first octet */

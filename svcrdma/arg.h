@@ -40,7 +40,7 @@ static inline bool svc_rdma_has_pages(const struct svc_rqst *rqstp,
  */
 static inline u32 svc_rdma_tail_len(const struct rpcrdma_hdr *hdr)
 {
-	return hdr->body_len - hdr->item;
+	return hdr->body_len - hdr->ddp_position;
 }
 
 /**

@@ -89,7 +89,7 @@ static u32 share_of(const struct svc_rdma_call *call, u32 pages)
 static int read_chunks(struct svc_rdma_call *call)
 {
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
-	u32 base = call->layout == RPCRDMA_LAYOUT_CHUNK ? hdr->item : 0;
+	u32 base = call->layout == RPCRDMA_LAYOUT_CHUNK ? hdr->ddp_position : 0;
 	struct rpcrdma_tiler tiler;
 	struct rpcrdma_extent ext;
 	int rc = 0;

@@ -211,7 +211,7 @@ static int finish_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	}
 	if (svc_rdma_arg_from_reads(rqstp, call))
 		return give_up_call(call, "no memory for a call in one piece");
-	if (unlikely(hdr->pz_bytes &&
+	if (unlikely(hdr->pzrc_bytes &&
 		     !rpcrdma_is_call_of(rqstp->rq_arg.head[0].iov_base, hdr))) {
 		conn->ep->count.bad_headers++;
 		return refuse_call(call, "no RPC Call with its XID in it");

@@ -312,12 +312,8 @@ int svc_rdma_send_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 	send = svc_rdma_send_get(conn, version, GFP_NOIO);
 	if (IS_ERR(send))
 		return PTR_ERR(send);
-	if (errcode == RPCRDMA_ERR_VERS)
-		rpcrdma_enc_err_vers(&send->enc, xid, version, credits,
-				     conn->limits.vers_min,
-				     conn->limits.vers_max);
-	else
-		rpcrdma_enc_error(&send->enc, xid, version, credits, errcode);
+	rpcrdma_enc_error(&send->enc, xid, version, credits, errcode,
+			  &conn->limits);
 	return svc_rdma_send_post(send, 0);
 }
 

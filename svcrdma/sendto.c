@@ -101,11 +101,11 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 			  &send->form);
 	rpcrdma_enc_list_end(enc);
 	for (i = 0; i < reply->nr_results; i++)
-		rpcrdma_enc_chunk_result(enc, &reply->result[i].chunk,
+		rpcrdma_enc_chunk_return(enc, &reply->result[i].chunk,
 					 reply->result[i].payload.length);
 	rpcrdma_enc_list_end(enc);
 	if (rpcrdma_hdr_reply_chunk(hdr, &reply->chunk))
-		rpcrdma_enc_chunk_result(enc, &reply->chunk,
+		rpcrdma_enc_chunk_return(enc, &reply->chunk,
 					 proc == RPCRDMA_NOMSG ? reply->rest : 0);
 	else
 		rpcrdma_enc_list_end(enc);
@@ -281,7 +281,8 @@ static int refuse(struct svc_rdma_reply *reply, const char *why)
 			reply->buf->len, hdr->xid, why);
 	svc_rdma_send_reset(send, hdr->vers);
 	rpcrdma_enc_error(&send->enc, hdr->xid, hdr->vers,
-			  send->conn->ep->sizes.credits, RPCRDMA_ERR_CHUNK);
+			  send->conn->ep->sizes.credits, RPCRDMA_ERR_CHUNK,
+			  &send->conn->limits);
 	svc_rdma_call_put_recv(reply->call);
 	return svc_rdma_send_post(send, 0);
 }

@@ -18,7 +18,6 @@
 #include <linux/sunrpc/xdr.h>
 #include <linux/sunrpc/xprt.h>
 
-#include "rpcrdma/answer.h"
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/layout.h"
 #include "budget.h"

@@ -286,7 +286,7 @@ static void xprt_rdma_bc_send_error(struct xprt_rdma *rx,
 		return;
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
 	rpcrdma_enc_error(&enc, hdr->xid, hdr->vers, ep->sizes.bc_credits,
-			  errcode);
+			  errcode, &rx->limits);
 	/* RFC 8166, section 4.5.4: the server must not wait for ever */
 	if (xprt_rdma_bc_post(ep, req, enc.len) == -ENOBUFS)
 		rpcrdma_ep_fail_reason(ep, -ENOBUFS,

@@ -12,7 +12,6 @@
  */
 #include <linux/sunrpc/bc_xprt.h>
 
-#include "rpcrdma/answer.h"
 #include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
 

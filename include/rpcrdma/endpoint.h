@@ -24,7 +24,6 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "cm_private.h"
 #include "dmabuf.h"
 #include "plan_queues.h"
 #include "recvq.h"

@@ -8,7 +8,6 @@
 #ifndef RPCRDMA_NEGOTIATE_H
 #define RPCRDMA_NEGOTIATE_H
 
-#include "cm_private.h"
 #include "wire.h"
 
 /* Most octets of a first message, which every receiver takes */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Which transfer mode a Call uses, and which handle is invalidated with its
- * Reply. Pure.
+ * Which transfer mode a Call uses. Pure.
  */
 #ifndef RPCRDMA_PLAN_H
 #define RPCRDMA_PLAN_H
@@ -78,63 +77,5 @@ struct rpcrdma_call_plan {
 
 void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		       const struct rpcrdma_call_shape *shape);
-
-/**
- * struct rpcrdma_plain - which Calls need no plan, on one connection
- * @call: one more than the most octets of such a Call; 0: there is none
- * @reply: one more than the most octets of its Reply; 0: there is none
- */
-struct rpcrdma_plain {
-	u32	call;
-	u32	reply;
-};
-
-void rpcrdma_plan_plain(struct rpcrdma_plain *plain,
-			const struct rpcrdma_form *form, u32 inline_send,
-			u32 inline_recv);
-
-/**
- * rpcrdma_plan_is_plain - is the plan of a Call known?
- * @plain: made by rpcrdma_plan_plain()
- * @pages: octets of the Call's page data
- * @reply_max: most octets of the Reply
- * @body: octets of the Call before and after the page data
- *
- * Most Calls: no page data, and inline in both directions. For them
- * rpcrdma_plan_call() says RPCRDMA_CALL_INLINE and offers nothing, whatever
- * else the shape is.
- *
- * Context: Any context.
- * Return: true if that is the plan; false: ask rpcrdma_plan_call().
- */
-static inline bool rpcrdma_plan_is_plain(const struct rpcrdma_plain *plain,
-					 u32 pages, u32 reply_max, u64 body)
-{
-	return !pages && reply_max < plain->reply && body < plain->call;
-}
-
-/**
- * rpcrdma_plan_gathers - are inline page data sent from where they are?
- * @pages: octets of the Call's page data
- * @page_count: pages they are in
- * @pullup_max: as in struct rpcrdma_call_shape
- * @page_sges: likewise
- *
- * Where it says so, and rpcrdma_plan_is_plain() would of a Call of that length
- * without page data, the plan is RPCRDMA_CALL_INLINE and offers nothing.
- *
- * Context: Any context.
- * Return: true if so; false: there are none, or they are copied.
- */
-static inline bool rpcrdma_plan_gathers(u32 pages, u32 page_count,
-					u32 pullup_max, u32 page_sges)
-{
-	return pages > pullup_max && page_count <= page_sges;
-}
-
-void rpcrdma_longer_segment(struct rpcrdma_segment *best,
-			    const struct rpcrdma_segment *seg);
-u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced,
-			   bool able);
 
 #endif /* RPCRDMA_PLAN_H */

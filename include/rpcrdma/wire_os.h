@@ -29,6 +29,10 @@
 /* __be32, __be64: <infiniband/verbs.h> brings the same */
 #include <linux/types.h>
 
+#ifndef RPCRDMA_WITHOUT_V2
+#define CONFIG_RPCRDMA_V2	1
+#endif
+
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;

@@ -4,7 +4,7 @@
  * obvious way, and what it found encodes to the octets it was found in.
  */
 #include "fuzz.h"
-#include "rpcrdma/cm_private.h"
+#include "rpcrdma/wire.h"
 
 static const u8 *search(const u8 *data, size_t size)
 {

@@ -134,27 +134,6 @@ static void check_call(const struct rpcrdma_call_shape *s)
 		 (!plan.write_list && !plan.reply_chunk));
 }
 
-/* The short cut is taken where, and only where, the plan is the plain one */
-static void check_plain(const struct rpcrdma_call_shape *s)
-{
-	const struct rpcrdma_form form = { .option = s->option };
-	struct rpcrdma_call_plan plan;
-	struct rpcrdma_plain plain;
-
-	rpcrdma_plan_call(&plan, s);
-	rpcrdma_plan_plain(&plain, &form, s->inline_send, s->inline_recv);
-	PROPERTY(rpcrdma_plan_is_plain(&plain, s->pages, s->reply_max,
-				       (u64)s->head + s->tail) ==
-		 (!s->pages && plan.mode == RPCRDMA_CALL_INLINE &&
-		  !plan.write_list && !plan.reply_chunk));
-	PROPERTY((rpcrdma_plan_gathers(s->pages, s->page_count, s->pullup_max,
-				       s->page_sges) &&
-		  rpcrdma_plan_is_plain(&plain, 0, s->reply_max,
-					(u64)s->head + s->pages + s->tail)) ==
-		 (s->pages && plan.mode == RPCRDMA_CALL_INLINE &&
-		  !plan.write_list && !plan.reply_chunk));
-}
-
 static void draw_queues(struct draw *draw, struct rpcrdma_queue_want *want,
 			struct rpcrdma_device_limits *dev)
 {
@@ -253,7 +232,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	draw_shape(&draw, &shape);
 	check_call(&shape);
-	check_plain(&shape);
 	draw_queues(&draw, &want, &dev);
 	check_queues(&want, &dev);
 	return 0;

@@ -6,7 +6,7 @@
  * encoded decodes to the same.
  */
 #include "reference.h"
-#include "rpcrdma/answer.h"
+#include "rpcrdma/wire.h"
 #include "rpcrdma/layout.h"
 #include "rpcrdma/plan.h"
 
@@ -92,7 +92,7 @@ static void check_tiling(const struct rpcrdma_hdr *hdr)
 	PROPERTY(!next_data(&it));
 	PROPERTY(at == hdr->msg_len);
 	PROPERTY(inlined == hdr->body_len);
-	PROPERTY(base == hdr->pz_bytes);
+	PROPERTY(base == hdr->pzrc_bytes);
 	PROPERTY(data == hdr->read_bytes);
 }
 
@@ -116,13 +116,13 @@ static void check_rewrite(const struct rpcrdma_hdr *hdr)
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_write_iter_init(&writes, hdr);
 	while (rpcrdma_write_iter_next(&writes)) {
-		rpcrdma_enc_chunk_result(&enc, &writes.chunk,
+		rpcrdma_enc_chunk_return(&enc, &writes.chunk,
 					 writes.chunk.bytes);
 		written += writes.chunk.segs;
 	}
 	rpcrdma_enc_list_end(&enc);
 	if (rpcrdma_hdr_reply_chunk(hdr, &reply)) {
-		rpcrdma_enc_chunk_result(&enc, &reply, reply.bytes);
+		rpcrdma_enc_chunk_return(&enc, &reply, reply.bytes);
 		PROPERTY(reply.segs == hdr->reply_segs);
 		PROPERTY(reply.bytes == hdr->reply_bytes);
 	} else {
@@ -130,7 +130,7 @@ static void check_rewrite(const struct rpcrdma_hdr *hdr)
 	}
 	PROPERTY(!enc.overflow && enc.len == len);
 	PROPERTY(!memcmp(copy, hdr->buf + hdr->reads, len));
-	PROPERTY(read == hdr->pz_bytes + hdr->read_bytes);
+	PROPERTY(read == hdr->pzrc_bytes + hdr->read_bytes);
 	PROPERTY(written == hdr->write_segs);
 	free(copy);
 }
@@ -203,7 +203,7 @@ static void check_layout(const struct rpcrdma_hdr *hdr, u32 page_size)
 	case RPCRDMA_LAYOUT_INLINE:
 		break;
 	case RPCRDMA_LAYOUT_CHUNK:
-		PROPERTY(list.chunks == 1 && list.item && !hdr->pz_bytes);
+		PROPERTY(list.chunks == 1 && list.item && !hdr->pzrc_bytes);
 		PROPERTY(list.item >= 28 && list.item <= hdr->body_len);
 		PROPERTY(!data_behind);
 		break;
@@ -359,7 +359,7 @@ static void check_error(const struct rpcrdma_hdr *hdr)
 static void check_actions(const struct rpcrdma_hdr *hdr)
 {
 	enum rpcrdma_direction direction = rpcrdma_hdr_direction(hdr);
-	bool callback = direction == RPCRDMA_DIR_CALL || hdr->pz_bytes;
+	bool callback = direction == RPCRDMA_DIR_CALL || hdr->pzrc_bytes;
 	enum rpcrdma_action action;
 
 	action = rpcrdma_dispatch(hdr, RPCRDMA_REQUESTER, false);

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rpcrdma/cm_private.h"
 #include "rpcrdma/wire.h"
 #include "verbs.h"
 

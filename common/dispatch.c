@@ -3,47 +3,27 @@
  * What a side does with a message that it received. Pure. The table of all
  * actions is in Documentation/answers.rst and kunit/answers_cases.h.
  */
-#include "rpcrdma/answer.h"
-#include "rpcrdma/wire_get.h"
+#include "rpcrdma/wire.h"
 
 /*
  * No Reply has a Read list (RFC 8166, section 4.3.1), so that a Position-Zero
  * Read chunk means a Call as well.
  */
-static bool is_callback(const struct rpcrdma_hdr *hdr)
+static bool is_call(const struct rpcrdma_hdr *hdr)
 {
-	return hdr_direction(hdr) == RPCRDMA_DIR_CALL ||
-	       (!hdr->fault && hdr->pz_bytes);
-}
-
-/* Where in the message the first of its data items is; there is one */
-static noinline u32 first_item(const struct rpcrdma_hdr *hdr)
-{
-	struct rpcrdma_read_iter it;
-
-	rpcrdma_read_iter_init(&it, hdr);
-	while (rpcrdma_read_iter_next(&it) && !it.position)
-		;
-	return it.position;
-}
-
-/* Octets of the message before its first data item, which is all without one */
-static u64 octets_before_items(const struct rpcrdma_hdr *hdr)
-{
-	if (!hdr->item)
-		return hdr->msg_len;
-	return hdr->read_chunks == 1 ? hdr->item : first_item(hdr);
+	return rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_CALL ||
+	       (!hdr->fault && hdr->pzrc_bytes);
 }
 
 /*
- * Is what is known of the message before anything is read such that it can be a Call? A
- * data item is nowhere in what each Call has: sunrpc takes that from the octets before it.
+ * Can an accepted header bring a Call, as far as it is known before RDMA Reads?
+ * No data item is within the part that each Call has: sunrpc takes that from
+ * the bytes before the first item.
  */
 static bool has_call(const struct rpcrdma_hdr *hdr)
 {
-	if (!hdr->pz_bytes && hdr_direction(hdr) != RPCRDMA_DIR_CALL)
-		return false;
-	return octets_before_items(hdr) >= RPC_CALL_MIN_LEN;
+	return is_call(hdr) && (hdr->ddp_first ? hdr->ddp_first : hdr->msg_len) >=
+			       RPC_CALL_MIN_LEN;
 }
 
 /* There is no XID, or it is that of RDMA_DONE, which is ignored */
@@ -52,29 +32,12 @@ static bool lacks_xid(const struct rpcrdma_hdr *hdr)
 	return hdr->len < RPCRDMA_WORD || hdr->fault == RPCRDMA_FAULT_RESERVED;
 }
 
-/*
- * A message shorter than the smallest of its kind gets no answer (RFC 8166,
- * section 4.5).
- */
-static u32 smallest(const struct rpcrdma_hdr *hdr)
+/* A message shorter than its kind gets no answer (RFC 8166, section 4.5) */
+static bool is_answerable(const struct rpcrdma_hdr *hdr)
 {
-	if (hdr->vers != RPCRDMA_V2 || hdr->fault == RPCRDMA_FAULT_VERSION)
-		return RPCRDMA_HDR_MIN;
-	switch (hdr->proc) {
-	case RPCRDMA_MSG:
-	case RPCRDMA_NOMSG:
-		return RPCRDMA_HDR_MIN;
-	case RPCRDMA_OPTIONAL:
-		return RPCRDMA_OPTIONAL_LEN;
-	default:
-		return RPCRDMA_FIXED_LEN;
-	}
-}
-
-/* An unknown option, and enough of it for an answer */
-static bool has_unknown_option(const struct rpcrdma_hdr *hdr)
-{
-	return hdr->fault == RPCRDMA_FAULT_OPTION && hdr->len >= smallest(hdr);
+	if (hdr->vers == RPCRDMA_V1 || hdr->fault == RPCRDMA_FAULT_VERSION)
+		return hdr->len >= RPCRDMA_HDR_MIN;
+	return hdr->len >= rpcrdma_v2_smallest(hdr);
 }
 
 static enum rpcrdma_action dispatch_responder(const struct rpcrdma_hdr *hdr)
@@ -82,18 +45,18 @@ static enum rpcrdma_action dispatch_responder(const struct rpcrdma_hdr *hdr)
 	if (hdr->proc == RPCRDMA_ERROR)
 		return RPCRDMA_ACT_FAIL;
 	/* A callback offers no memory: a Reply to one returns no chunk */
-	if (hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
+	if (rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
 		return hdr->fault || rpcrdma_hdr_has_chunks(hdr) ?
 			RPCRDMA_ACT_FAIL : RPCRDMA_ACT_REPLY;
 	if (!hdr->fault && has_call(hdr))
 		return RPCRDMA_ACT_CALL;
 	if (lacks_xid(hdr))
 		return RPCRDMA_ACT_DROP;
-	if (hdr->len < smallest(hdr))
+	if (!is_answerable(hdr))
 		return RPCRDMA_ACT_FAIL;
-	if (has_unknown_option(hdr))
+	if (hdr->fault == RPCRDMA_FAULT_OPTION)
 		return RPCRDMA_ACT_FAIL_AND_ERROR;
-	return is_callback(hdr) ? RPCRDMA_ACT_ERROR : RPCRDMA_ACT_FAIL_OR_ERROR;
+	return is_call(hdr) ? RPCRDMA_ACT_ERROR : RPCRDMA_ACT_FAIL_OR_ERROR;
 }
 
 static enum rpcrdma_action dispatch_requester(const struct rpcrdma_hdr *hdr,
@@ -101,7 +64,7 @@ static enum rpcrdma_action dispatch_requester(const struct rpcrdma_hdr *hdr,
 {
 	bool ignored = lacks_xid(hdr);
 
-	if (ignored || is_callback(hdr)) {
+	if (ignored || is_call(hdr)) {
 		/* RFC 8797, section 4.1: only a Reply invalidates */
 		if (invalidated)
 			return RPCRDMA_ACT_CLOSE;
@@ -112,7 +75,7 @@ static enum rpcrdma_action dispatch_requester(const struct rpcrdma_hdr *hdr,
 		       !has_call(hdr) ? RPCRDMA_ACT_ERROR : RPCRDMA_ACT_CALL;
 	}
 	/* The option may say why something was invalidated */
-	if (has_unknown_option(hdr))
+	if (hdr->fault == RPCRDMA_FAULT_OPTION && is_answerable(hdr))
 		return invalidated ? RPCRDMA_ACT_CLOSE :
 				     RPCRDMA_ACT_FAIL_AND_ERROR;
 	return hdr->fault || hdr->proc == RPCRDMA_ERROR ? RPCRDMA_ACT_FAIL :
@@ -148,66 +111,60 @@ enum rpcrdma_action rpcrdma_dispatch(const struct rpcrdma_hdr *hdr,
 	return dispatch_responder(hdr);
 }
 
-/* What is inline rpcrdma_decode() has looked at */
-static bool is_message_of(const u8 *msg, const struct rpcrdma_hdr *hdr, u32 type)
+/* rpcrdma_decode() has checked this of an inline message */
+static bool is_message_of(const u8 *msg, const struct rpcrdma_hdr *hdr,
+			  enum rpcrdma_direction type)
 {
 	return get_u32(msg) == hdr->xid && get_u32(msg + AT_RPC_TYPE) == type;
 }
 
 /**
  * rpcrdma_is_call_of - is an RPC message the Call that its header announced?
- * @msg: its first eight octets at least, which came out of a Position-Zero Read chunk
+ * @msg: at least its first eight bytes, from a Position-Zero Read chunk
  * @hdr: its header
  *
- * As of what is inline, the XIDs must be the same (RFC 8166, section 4.2.1): a Reply has that
- * of the header in its own.
- *
- * Context: Any context.
- * Return: whether it is.
+ * The XIDs must be the same (RFC 8166, section 4.2.1): a Reply has that of the
+ * header in its own.
  */
 bool rpcrdma_is_call_of(const void *msg, const struct rpcrdma_hdr *hdr)
 {
-	return is_message_of(msg, hdr, RPC_TYPE_CALL);
+	return is_message_of(msg, hdr, RPCRDMA_DIR_CALL);
 }
 
 /**
  * rpcrdma_is_reply_of - is an RPC message the Reply that its header announced?
- * @msg: where the Reply chunk has its first eight octets, if it has so many
+ * @msg: the first eight bytes of the Reply chunk, if it has so many
  * @hdr: its header
  *
- * RFC 8166, section 4.2.1, again: what a Responder that mixes up two Reply chunks wrote there
- * is another RPC's.
- *
- * Context: Any context.
- * Return: whether it is.
+ * A Responder that confuses two Reply chunks writes another RPC's Reply there.
  */
 bool rpcrdma_is_reply_of(const void *msg, const struct rpcrdma_hdr *hdr)
 {
 	return hdr->reply_bytes >= RPC_MIN_LEN &&
-	       is_message_of(msg, hdr, RPC_TYPE_REPLY);
+	       is_message_of(msg, hdr, RPCRDMA_DIR_REPLY);
 }
 
 /**
  * rpcrdma_hdr_grant - the credits that a message grants
  * @hdr: header as rpcrdma_decode() left it
- * @most: those that there are Receives for, at least one
- * @granted: those that were granted before, one to @most; one on a new connection
+ * @most: number of Receives for Replies, at least one
+ * @granted: granted before, one to @most; one on a new connection
  * @matched: it has the XID of a Call that was sent, and is its answer
  *
- * None would be a deadlock; more than there are Receives for could not be
- * answered (RFC 8166, section 3.3.1). A message at fault is discarded, and grants
- * nothing. Nor does one of unknown direction (RFC 8167, section 4.1): an error, or
- * a message that is in a chunk, unless it is @matched. An error never grants more: it
- * takes a Reply to have more than one (version two, section 5).
+ * No credits would be a deadlock; more than there are Receives could not be
+ * answered (RFC 8166, section 3.3.1). A malformed message grants nothing, nor
+ * does one of unknown direction (RFC 8167, section 4.1), such as an error or a
+ * message in a chunk, unless it is @matched. An error never grants more: more
+ * than one needs a Reply (version 2, section 5).
  *
- * Context: Any context.
- * Return: 1 to @most; 0 when the message says nothing that can be believed.
+ * Return: 1 to @most; 0 if the message says nothing.
  */
-u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted, bool matched)
+u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted,
+		      bool matched)
 {
 	if (hdr->fault)
 		return 0;
-	if (!matched && hdr_direction(hdr) != RPCRDMA_DIR_REPLY)
+	if (!matched && rpcrdma_hdr_direction(hdr) != RPCRDMA_DIR_REPLY)
 		return 0;
 	if (hdr->proc == RPCRDMA_ERROR)
 		most = granted;
@@ -215,16 +172,13 @@ u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted, bool
 }
 
 /**
- * rpcrdma_reply_within - do a Reply's chunks hold what they can hold?
+ * rpcrdma_reply_within - does a Reply return no more than was offered?
  * @hdr: accepted header of a Reply
- * @write_offered: octets of the Write chunk that the Call offered
- * @reply_offered: octets of the Reply chunk that it offered
+ * @write_offered: bytes of the Write chunk in the Call
+ * @reply_offered: bytes of the Reply chunk in the Call
  *
  * The whole message is either inline or in the Reply chunk (RFC 8166, section
- * 3.5). What a Responder says it wrote beyond the end of a chunk it did not.
- *
- * Context: Any context.
- * Return: whether the Reply can be taken.
+ * 3.5). A Responder cannot have written beyond the end of a chunk.
  */
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			  u64 reply_offered)
@@ -238,16 +192,14 @@ bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 }
 
 /**
- * rpcrdma_reply_in_place - is what is in the Reply chunk where it is decoded?
- * @hdr: accepted header of a Reply in the Reply chunk, within what was offered
- * @write_offered: octets of the Write chunk that the Call offered, 0: none
- * @head: octets of the RPC message before those
+ * rpcrdma_reply_in_place - does the Reply chunk lie where it is decoded?
+ * @hdr: accepted header of a Reply in the Reply chunk, within the offer
+ * @write_offered: bytes of the Write chunk in the Call, 0: none
+ * @head: bytes of the RPC message before those
  *
- * Beside a Write chunk the Reply chunk is the memory before and behind the data item. What
- * came behind it stands right only if the item fills its memory up to the next XDR word.
- *
- * Context: Any context.
- * Return: whether the Reply can be taken.
+ * Beside a Write chunk the Reply chunk is the memory before and behind the data
+ * item. The part behind it is in place only if the item fills its memory up to
+ * the next XDR word.
  */
 bool rpcrdma_reply_in_place(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			    u64 head)
@@ -256,4 +208,23 @@ bool rpcrdma_reply_in_place(const struct rpcrdma_hdr *hdr, u64 write_offered,
 		return true;
 	return write_offered % 4 == 0 &&
 	       write_offered - hdr->write_bytes < 4;
+}
+
+/**
+ * rpcrdma_hdr_inv_handle - which handle to invalidate with the Reply
+ * @hdr: accepted header of a Call
+ * @announced: both sides announced remote invalidation in their private data,
+ *	which binds version 1 (RFC 8797, section 4.1)
+ * @able: our own device can send such a message
+ *
+ * Version 1 leaves the choice to the Responder.
+ *
+ * Return: a handle, or 0 to invalidate none.
+ */
+u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced,
+			   bool able)
+{
+	if (hdr->vers == RPCRDMA_V1)
+		return announced ? hdr->longest_handle : 0;
+	return able ? rpcrdma_v2_inv_handle(hdr) : 0;
 }
