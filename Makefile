@@ -65,7 +65,7 @@ soak: setup
 	@$(if $(MINUTES),MINUTES=$(MINUTES)) $(if $(SEED),SEED=$(SEED)) tests/soak $(or $(LOOPS),10000) $(WHAT)
 
 bench: setup
-	@tests/bench/run $(if $(RATES),-t) $(KERNEL)
+	@tests/bench/run $(if $(RATES),-t) $(if $(AGAINST),-a $(AGAINST)) $(KERNEL)
 
 bench-profile: setup
 	@tests/bench/run -f -c insns $(KERNEL)
@@ -99,7 +99,8 @@ help:
 #h                      MINUTES= SEED= STORM= KERNELS= BESIDE= PROCESSORS=
 #h                      (tests/soak)
 #h   make bench         what an RPC costs, with this module and with the stock one;
-#h                      KERNEL=6.1|6.12 (both); RATES=y: throughput too
+#h                      KERNEL=6.1|6.12 (both); RATES=y: throughput too;
+#h                      AGAINST=tests/bench/before.json: compare, fail if worse
 #h   make bench-profile the same by function, for a 4 KiB READ, WRITE and a GETATTR
 #h   make vm-shell      a shell in a virtual machine (6.1) with the module loaded
 #h
