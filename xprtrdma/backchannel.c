@@ -15,9 +15,9 @@
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
 
 /*
- * The callback service builds the Reply in one page, whatever size it is
- * told. In a Receive's context: not to wait for writeback over this transport, nor
- * for memory that the Replies behind this callback would free.
+ * The callback service builds the Reply in one page, whatever size it is told.
+ * The Receive CQ must not wait for writeback over this transport, nor for
+ * memory that the Replies behind this callback would free.
  */
 static struct xprt_rdma_req *xprt_rdma_bc_req_create(struct xprt_rdma *rx)
 {
@@ -41,96 +41,56 @@ static struct xprt_rdma_req *xprt_rdma_bc_req_create(struct xprt_rdma *rx)
 	return req;
 }
 
-/**
- * xprt_rdma_bc_setup - prepare for callbacks
- * @xprt: transport
- * @reqs: how many the caller expects at a time
- *
- * Slots come as callbacks do, so that a failure here cannot be.
- *
- * Context: process.
- *
- * Return: 0.
- */
+/* Slots come as callbacks do, so that nothing can fail here */
 int xprt_rdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 {
 	return 0;
 }
 
-/**
- * xprt_rdma_bc_maxpayload - largest callback message, either way
- * @xprt: transport
- *
- * Context: process.
- *
- * Return: octets of RPC message.
- */
+/* A page each way is what the slots for callbacks have */
 size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt)
 {
 	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 	u32 threshold = min(READ_ONCE(rx->inline_send),
 			    READ_ONCE(rx->inline_recv));
-	/* In version two the server may use the option */
-	const struct rpcrdma_form form = {
-		.option = READ_ONCE(rx->nego.vers) == RPCRDMA_V2,
-	};
 
-	/* A page each way is what the slots for callbacks have at least */
-	threshold = min_t(u32, threshold, PAGE_SIZE);
-	return threshold - rpcrdma_form_len(&form);
+	return min_t(u32, threshold, PAGE_SIZE) -
+	       xprt_rdma_version_bc_hdr_len(rx);
 }
 
-/**
- * xprt_rdma_bc_num_slots - callbacks the server may have outstanding
- * @xprt: transport
- *
- * Context: process.
- *
- * Return: their number.
- */
 unsigned int xprt_rdma_bc_num_slots(struct rpc_xprt *xprt)
 {
 	return XPRT_RDMA_BC_CREDITS;
 }
 
 /*
- * sunrpc drops a Reply for want of memory, when it has waited for a minute to be sent, or
- * with the RPC of somebody else who is killed and was to send it.
- */
-static void xprt_rdma_bc_unanswered(struct xprt_rdma_req *req)
-{
-	struct xprt_rdma *rx = req->rx;
-
-	mutex_lock(&rx->lock);
-	if (rx->ep && rx->ep->number == req->conn_id && rpcrdma_ep_live(rx->ep))
-		rpcrdma_ep_fail_reason(rx->ep, -EIO, "a callback was not answered");
-	mutex_unlock(&rx->lock);
-}
-
-/**
- * xprt_rdma_bc_free_rqst - the callback service is done with a slot
- * @rqst: slot
- *
- * A callback that has no answer costs the connection that it came by: the server must not
- * wait for ever (RFC 8166, section 4.5.4).
- *
- * Context: process; takes the transport's lock.
+ * The callback service is done with a slot. sunrpc drops a Reply if memory is
+ * short, if it waited a minute to be sent, or with a killed task that was to
+ * send it. That costs the connection that the callback came by: the server must
+ * not wait for ever (RFC 8166, 4.5.4).
  */
 void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst)
 {
 	struct xprt_rdma_req *req = to_xprt_rdma_req(rqst);
 	struct rpc_xprt *xprt = rqst->rq_xprt;
+	struct xprt_rdma *rx = req->rx;
 
-	if (unlikely(req->reply_pending))
-		xprt_rdma_bc_unanswered(req);
+	if (req->reply_pending) {
+		mutex_lock(&rx->lock);
+		if (rx->ep && rx->ep->number == req->conn_id &&
+		    rpcrdma_ep_live(rx->ep))
+			rpcrdma_ep_fail_reason(rx->ep, -EIO,
+					       "a callback was not answered");
+		mutex_unlock(&rx->lock);
+	}
 	xprt_rdma_req_put(req);
 	xprt_put(xprt);
 }
 
 /*
- * The service's threads may stop before they come to what is queued, and whatever is
- * queued then stays there, with its reference to the transport. A queued callback has
- * one, so that without any there may be no service by now, and its pointer is stale.
+ * The service's threads may stop before they take all that is queued; those
+ * slots stay queued, each with a reference to the transport. Without any queued
+ * there may be no service by now, and its pointer is stale.
  */
 static void xprt_rdma_bc_drop_queued(struct rpc_xprt *xprt)
 {
@@ -152,15 +112,7 @@ static void xprt_rdma_bc_drop_queued(struct rpc_xprt *xprt)
 	}
 }
 
-/**
- * xprt_rdma_bc_destroy - the session is over: no more callbacks
- * @xprt: transport
- * @reqs: unused: all
- *
- * Those that are queued are dropped, with their session, and idle slots freed.
- *
- * Context: process, may sleep.
- */
+/* The session is over: drop what is queued, free the idle slots */
 void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 {
 	struct xprt_rdma *rx = to_xprt_rdma(xprt);
@@ -182,32 +134,34 @@ void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 	}
 }
 
-static struct xprt_rdma_req *xprt_rdma_bc_req_get(struct xprt_rdma *rx)
+static struct xprt_rdma_req *xprt_rdma_bc_req_get(struct xprt_rdma *rx,
+						  struct rpcrdma_ep *ep)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
-	struct xprt_rdma_req *req;
+	const char *reason = "server exceeded its callback credits";
+	struct xprt_rdma_req *req = NULL;
 	struct rpc_rqst *rqst;
-	bool create = false;
 
 	spin_lock(&xprt->bc_pa_lock);
 	rqst = list_first_entry_or_null(&xprt->bc_pa_list, struct rpc_rqst,
 					rq_bc_pa_list);
 	if (rqst) {
 		list_del(&rqst->rq_bc_pa_list);
-	} else if (rx->bc_count < XPRT_RDMA_BC_REQS) {
+		spin_unlock(&xprt->bc_pa_lock);
+		return to_xprt_rdma_req(rqst);
+	}
+	if (rx->bc_count < XPRT_RDMA_BC_REQS) {
 		rx->bc_count++;
-		create = true;
+		spin_unlock(&xprt->bc_pa_lock);
+		reason = "no memory for a callback";
+		req = xprt_rdma_bc_req_create(rx);
+		spin_lock(&xprt->bc_pa_lock);
+		if (!req)
+			rx->bc_count--;
 	}
 	spin_unlock(&xprt->bc_pa_lock);
-	if (!create)
-		return rqst ? to_xprt_rdma_req(rqst) : NULL;
-
-	req = xprt_rdma_bc_req_create(rx);
-	if (!req) {
-		spin_lock(&xprt->bc_pa_lock);
-		rx->bc_count--;
-		spin_unlock(&xprt->bc_pa_lock);
-	}
+	if (!req)
+		rpcrdma_ep_fail_reason(ep, -ENOBUFS, reason);
 	return req;
 }
 
@@ -230,8 +184,9 @@ static void xprt_rdma_bc_fill(struct xprt_rdma_req *req,
 	rqst->rq_reply_bytes_recvd = 0;
 	rqst->rq_bytes_sent = 0;
 	/*
-	 * A Reply takes no credit, and goes before the Calls that wait for one: the server
-	 * may answer none before it has this. Not counted in xprt->cong.
+	 * A Reply takes no credit, and goes before the Calls that wait for one:
+	 * the server may answer none before it has this. xprt->cong does not
+	 * count it.
 	 */
 	rqst->rq_cong = 1;
 }
@@ -242,7 +197,7 @@ static void xprt_rdma_bc_send_done(struct rpcrdma_chain *chain,
 	xprt_rdma_req_put(container_of(chain, struct xprt_rdma_req, chain));
 }
 
-/* Send @len octets of the request's own buffer */
+/* Send @len bytes of the request's own buffer */
 static int xprt_rdma_bc_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			     u32 len)
 {
@@ -251,7 +206,7 @@ static int xprt_rdma_bc_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 	if (xprt_rdma_req_map(ep, req))
 		return -ENOBUFS;
 	xprt_rdma_req_fill(req, len);
-	/* No answer will tell us when the buffer is free: its completion does */
+	/* No answer shows when the buffer is free: the completion does */
 	rpcrdma_chain_init(&req->chain, xprt_rdma_bc_send_done);
 	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
 	kref_get(&req->kref);
@@ -261,86 +216,38 @@ static int xprt_rdma_bc_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 	return rc;
 }
 
-static struct xprt_rdma_req *xprt_rdma_bc_req_need(struct xprt_rdma *rx,
-						   struct rpcrdma_ep *ep)
-{
-	struct xprt_rdma_req *req = xprt_rdma_bc_req_get(rx);
-
-	if (!req)
-		rpcrdma_ep_fail_reason(ep, -ENOBUFS,
-				       "no room for another callback");
-	return req;
-}
-
-static void xprt_rdma_bc_send_error(struct xprt_rdma *rx,
-				    struct rpcrdma_recv *recv,
-				    enum rpcrdma_errcode errcode)
+/*
+ * Answer a callback with RDMA_ERROR (RFC 8166, 4.5.2; RFC 8167, 5.3): the
+ * server must not wait for ever (RFC 8166, 4.5.4). @why is logged, unless NULL.
+ */
+void xprt_rdma_bc_send_rdma_error(struct xprt_rdma *rx,
+				  struct rpcrdma_recv *recv,
+				  enum rpcrdma_errcode errcode, const char *why)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
 	struct rpcrdma_ep *ep = recv->ep;
 	struct xprt_rdma_req *req;
 	struct rpcrdma_enc enc;
 
-	req = xprt_rdma_bc_req_need(rx, ep);
+	if (why)
+		rpcrdma_ep_warn(ep, "callback rejected, XID 0x%08x: %s",
+				hdr->xid, why);
+	req = xprt_rdma_bc_req_get(rx, ep);
 	if (!req)
 		return;
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
 	rpcrdma_enc_error(&enc, hdr->xid, hdr->vers, ep->sizes.bc_credits,
 			  errcode, &rx->limits);
-	/* RFC 8166, section 4.5.4: the server must not wait for ever */
 	if (xprt_rdma_bc_post(ep, req, enc.len) == -ENOBUFS)
 		rpcrdma_ep_fail_reason(ep, -ENOBUFS,
 				       "an error could not be sent");
 	xprt_rdma_req_put(req);
 }
 
-/**
- * xprt_rdma_bc_refuse - answer a callback with an error
- * @rx: transport
- * @recv: message; stays the caller's
- * @errcode: which
- *
- * RFC 8166, section 4.5.2; RFC 8167, section 5.3.
- *
- * Context: process (workqueue of the Receive CQ).
- */
-void xprt_rdma_bc_refuse(struct xprt_rdma *rx, struct rpcrdma_recv *recv,
-			 enum rpcrdma_errcode errcode)
-{
-	const struct rpcrdma_hdr *hdr = &recv->hdr;
-
-	/* A fault has a line already, which does not say that this was a callback */
-	if (!hdr->fault)
-		rpcrdma_ep_warn(recv->ep, "callback refused, XID 0x%08x: %s", hdr->xid,
-				rpcrdma_hdr_has_chunks(hdr) ? "it has chunks" :
-							      "no RPC Call in it");
-	xprt_rdma_bc_send_error(rx, recv, errcode);
-}
-
-/* There is nothing wrong with its header */
-static void xprt_rdma_bc_decline(struct xprt_rdma *rx,
-				 struct rpcrdma_recv *recv, const char *why)
-{
-	const struct rpcrdma_hdr *hdr = &recv->hdr;
-
-	rpcrdma_ep_warn(recv->ep, "callback refused, XID 0x%08x: %s", hdr->xid, why);
-	xprt_rdma_bc_send_error(rx, recv,
-				hdr->vers == RPCRDMA_V1 ?
-					RPCRDMA_ERR_CHUNK :
-					RPCRDMA_ERR_BAD_HEADER);
-}
-
-/**
- * xprt_rdma_bc_received - a callback came from the server
- * @rx: transport
- * @recv: accepted message of direction Call, without chunks; stays the
- *	caller's
- *
- * One that we have no service for, or that is larger than we said, is refused: the server
- * must not wait for ever (RFC 8166, section 4.5.4). More at a time than there are slots cost
- * the connection.
- *
- * Context: process (workqueue of the Receive CQ).
+/*
+ * An accepted callback without chunks came; @recv stays the caller's. It is
+ * rejected if there is no service for it, or if it is larger than announced.
+ * More callbacks at a time than there are slots cost the connection.
  */
 void xprt_rdma_bc_received(struct xprt_rdma *rx, struct rpcrdma_recv *recv)
 {
@@ -349,10 +256,11 @@ void xprt_rdma_bc_received(struct xprt_rdma *rx, struct rpcrdma_recv *recv)
 	struct xprt_rdma_req *req;
 
 	if (recv->hdr.body_len > PAGE_SIZE) {
-		xprt_rdma_bc_decline(rx, recv, "larger than a page");
+		xprt_rdma_bc_send_rdma_error(rx, recv, RPCRDMA_ERR_CHUNK,
+					     "larger than a page");
 		return;
 	}
-	req = xprt_rdma_bc_req_need(rx, recv->ep);
+	req = xprt_rdma_bc_req_get(rx, recv->ep);
 	if (!req)
 		return;
 	xprt_rdma_bc_fill(req, recv);
@@ -369,15 +277,14 @@ void xprt_rdma_bc_received(struct xprt_rdma *rx, struct rpcrdma_recv *recv)
 	spin_unlock(&xprt->bc_pa_lock);
 	if (req) {
 		xprt_rdma_req_put(req);
-		xprt_rdma_bc_decline(rx, recv, "no service for it");
+		xprt_rdma_bc_send_rdma_error(rx, recv, RPCRDMA_ERR_CHUNK,
+					     "no callback service");
 	}
 }
 
 /*
- * Called with rx->lock.
- *
- * Return: see xprt_rdma_bc_send_reply(); also -EMSGSIZE when it exceeds the inline
- * threshold, -EIO.
+ * Called with rx->lock. Return: see xprt_rdma_bc_send_reply(); -EMSGSIZE if the
+ * Reply exceeds the inline threshold; -EIO.
  */
 static int xprt_rdma_bc_send(struct rpcrdma_ep *ep, struct xprt_rdma_req *req)
 {
@@ -400,21 +307,15 @@ static int xprt_rdma_bc_send(struct rpcrdma_ep *ep, struct xprt_rdma_req *req)
 	return xprt_rdma_bc_post(ep, req, enc.len + snd->len);
 }
 
-/**
- * xprt_rdma_bc_send_reply - send the Reply to a callback
- * @rqst: slot with the Reply in rq_snd_buf
+/*
+ * Called with the send lock. The Reply takes no credit: those are for Calls. If
+ * it can never be sent the connection ends, so that the server learns of it
+ * (RFC 8166, 4.5.4). The Reply to a callback of an earlier connection is not
+ * sent: on this one the server may have another callback with that XID. That
+ * is no error, as sunrpc would report it to the task that sends next.
  *
- * It takes no credit: those are for Calls. One that can never be sent costs
- * the connection, so that the server learns of it (RFC 8166, section 4.5.4).
- *
- * The Reply to a callback of the connection before goes nowhere: on this one the
- * server may have another callback of that XID. That is no error: sunrpc would give it to
- * whoever sends next, who may have the Reply to a callback of this connection.
- *
- * Context: process, with the transport's send lock.
- *
- * Return: 0, also for that; -ENOBUFS to come again later; -ENOTCONN, also when it can never be
- * sent.
+ * Return: 0, also for that; -ENOBUFS to retry later; -ENOTCONN, also if it can
+ * never be sent.
  */
 int xprt_rdma_bc_send_reply(struct rpc_rqst *rqst)
 {
@@ -430,13 +331,14 @@ int xprt_rdma_bc_send_reply(struct rpc_rqst *rqst)
 	else if (rx->ep && rpcrdma_ep_live(rx->ep))
 		rc = xprt_rdma_bc_send(rx->ep, req);
 	if (rc == -EMSGSIZE || rc == -EIO)
-		rpcrdma_ep_fail_reason(rx->ep, rc, "the reply to a callback cannot be sent");
+		rpcrdma_ep_fail_reason(rx->ep, rc,
+				       "the reply to a callback cannot be sent");
 	mutex_unlock(&rx->lock);
 	req->reply_pending = rc;
 	if (!rc || rc == -ENOBUFS)
 		return rc;
 	xprt_force_disconnect(&rx->xprt);
-	/* sunrpc has whoever sends next send this, and its RPC would end with another error */
+	/* Any other error would end the RPC of the task that sends this */
 	return -ENOTCONN;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The connection of a transport: made anew by the connect worker, given up by
- * close, and what is to be done with RPCs and credits in between.
- *
+ * The connection of a transport: the connect worker makes it, close ends it.
  * A new connection begins when the old endpoint is dead, so that no request
  * has an MR, a mapping, or a Send on it.
  */
@@ -13,8 +11,7 @@
 
 /*
  * No limits but the message's own: a Call with chunks must be told from a
- * Reply, and how many octets a Reply may have in its own chunks is compared
- * with what was offered.
+ * Reply, and the bytes of a Reply's chunks are compared with those offered.
  */
 static const struct rpcrdma_limits xprt_rdma_client_limits = {
 	.vers_min		= RPCRDMA_V1,
@@ -33,10 +30,7 @@ static int xprt_rdma_client_setup(struct rpcrdma_ep *ep)
 	return xprt_rdma_mrs_setup(ep->owner, ep);
 }
 
-/*
- * xprt_destroy() waits for the send lock, which the worker has, before it tells us that
- * nobody wants the transport any more: that may be an umount.
- */
+/* xprt_destroy() waits for the send lock, which the worker holds meanwhile */
 static bool xprt_rdma_connect_unwanted(const struct xprt_rdma *rx)
 {
 	return !kref_read(&rx->xprt.kref);
@@ -83,24 +77,12 @@ static void xprt_rdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 		   rx->granted, rx->abandoned, rx->pool.count,
 		   rx->stats.local_inv_needed, rx->stats.bad_reply_count,
 		   rx->stats.bcall_count);
-	seq_printf(seq, " inv_option=%s v1_server=%s",
-		   rpcrdma_nego_invalidates(&rx->nego) ? "yes" : "no",
-		   rx->nego.v1_known ? "yes" : "no");
+	xprt_rdma_version_show(rx, seq);
 }
 
 static bool xprt_rdma_client_swaps(struct rpcrdma_ep *ep)
 {
 	return xprt_rdma_swaps(ep->owner);
-}
-
-/*
- * Version two requires callbacks (draft-cel-nfsv4-rpcrdma-version-two-00, section 4.2),
- * and a kernel may be without.
- */
-static u32 xprt_rdma_highest_version(void)
-{
-	return IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL) ? READ_ONCE(xprt_rdma_max_version) :
-						       RPCRDMA_V1;
 }
 
 static const struct rpcrdma_ep_ops xprt_rdma_client_ops = {
@@ -134,7 +116,7 @@ static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 					      RPCRDMA_INLINE_UNIT)),
 		.inline_recv = round_down(READ_ONCE(xprt_rdma_inline_read),
 					  RPCRDMA_INLINE_UNIT),
-		.max_version = xprt_rdma_highest_version(),
+		.max_version = xprt_rdma_version_max(),
 		.connect_timeout = READ_ONCE(xprt_rdma_connect_timeout) * HZ,
 		/* Plain spinlocks of sunrpc's are taken: never in softirq */
 		.send_poll = IB_POLL_WORKQUEUE,
@@ -153,12 +135,9 @@ static void xprt_rdma_set_ep(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 	mutex_unlock(&rx->lock);
 }
 
-/**
- * xprt_rdma_disconnect - end the connection, if there is one
- * @rx: transport, with its send lock held
- *
- * Context: process, sleeps until the endpoint is dead: then no request is on
- * the wire and none has an MR.
+/*
+ * Called with the send lock. Sleeps until the endpoint is dead: then no
+ * request is on the wire and none has an MR.
  */
 void xprt_rdma_disconnect(struct xprt_rdma *rx)
 {
@@ -170,7 +149,7 @@ void xprt_rdma_disconnect(struct xprt_rdma *rx)
 	rpcrdma_ep_wait_dead(ep);
 	xprt_rdma_set_ep(rx, NULL);
 	rpcrdma_ep_put(ep);
-	/* Nothing is on the wire: nobody keeps a credit */
+	/* Nothing is on the wire: no RPC keeps a credit */
 	xprt_rdma_credits_reset(rx);
 	xprt_rdma_version_end(rx);
 }
@@ -187,7 +166,6 @@ static int xprt_rdma_try_connect(struct xprt_rdma *rx)
 		return -ENOMEM;
 	}
 	xprt_rdma_set_ep(rx, ep);
-	xprt_rdma_credits_reset(rx);
 	rx->limits.vers_max = ep->max_version;
 	rc = rpcrdma_ep_connect(ep, NULL, (struct sockaddr *)&rx->xprt.addr);
 	if (rc) {
@@ -208,17 +186,17 @@ static void xprt_rdma_connected(struct xprt_rdma *rx)
 	xprt->stat.connect_count++;
 	xprt->stat.connect_time += (long)jiffies - xprt->stat.connect_start;
 	xprt_set_connected(xprt);
-	/* It may be down again: xprt_rdma_client_closing() or we tell sunrpc */
+	/* If it is down again, xprt_rdma_client_closing() or we tell sunrpc */
 	smp_mb();
 	if (!rpcrdma_ep_live(rx->ep))
 		xprt_force_disconnect(xprt);
 }
 
 /*
- * What the RPC layer does with an error: some end an RPC at once, soft or not.
- * For a mount that is right, it says what is wrong. A mount that was there
- * before must survive until the device or the server is back: one that connects
- * anew, or whose further connections (nconnect) are made by hard RPCs.
+ * Some errors end an RPC at once, soft or hard. That is right for the first
+ * connection of a mount: it reports the error. A mount that exists, or makes
+ * further connections (nconnect), must survive until the device or the server
+ * is back.
  */
 static int xprt_rdma_connect_error(const struct xprt_rdma *rx, int rc)
 {
@@ -244,14 +222,15 @@ static int xprt_rdma_connect_error(const struct xprt_rdma *rx, int rc)
 	return rx->mounting ? rc : -ENETUNREACH;
 }
 
-/* Return: whether the back-off is not over. The worker comes again, to look at both */
+/* Return: true if the back-off is not over. The worker polls each second. */
 static bool xprt_rdma_connect_waits(struct xprt_rdma *rx)
 {
 	long left = rx->connect_at - jiffies;
 
 	if (left <= 0 || xprt_rdma_connect_unwanted(rx))
 		return false;
-	queue_delayed_work(xprtiod_workqueue, &rx->connect_worker, min_t(long, left, HZ));
+	queue_delayed_work(xprtiod_workqueue, &rx->connect_worker,
+			   min_t(long, left, HZ));
 	return true;
 }
 
@@ -273,8 +252,8 @@ static void xprt_rdma_connect_worker(struct work_struct *work)
 	xprt_clear_connecting(xprt);
 	if (rc) {
 		/*
-		 * For some errors sunrpc ends the connection that whoever hears of them waited
-		 * for. One who hears late shall not end the next, which may be there by then.
+		 * Upon some errors a task ends the connection that it waited
+		 * for. A task that runs late must not end the next one.
 		 */
 		xprt->connect_cookie++;
 		rc = xprt_rdma_connect_error(rx, rc);
@@ -282,19 +261,13 @@ static void xprt_rdma_connect_worker(struct work_struct *work)
 		xprt_rdma_connected(rx);
 		rc = -EAGAIN;
 	}
-	/* Not after the lock: who has sent its Call by then would send it once more */
+	/* Before the lock is released: a task could send its Call twice */
 	xprt_wake_pending_tasks(xprt, rc);
 	xprt_unlock_connect(xprt, rx);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_nofs_restore(nofs);
 }
 
-/**
- * xprt_rdma_connect_init - prepare a new transport for connecting
- * @rx: transport
- *
- * Context: any.
- */
 void xprt_rdma_connect_init(struct xprt_rdma *rx)
 {
 	mutex_init(&rx->lock);
@@ -306,15 +279,9 @@ void xprt_rdma_connect_init(struct xprt_rdma *rx)
 	rx->granted = 1;
 }
 
-/**
- * xprt_rdma_connect - connect, now or when the back-off is over
- * @xprt: transport
- * @task: who needs it; has the send lock, which passes to the worker
- *
- * The delay is none for a new transport and after a conversation; it begins at
- * five seconds and doubles when the server does not answer.
- *
- * Context: process.
+/*
+ * The send lock passes to the worker. There is no delay for a new transport
+ * and after a conversation; else it begins at 5 s and doubles.
  */
 void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 {
@@ -322,7 +289,7 @@ void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 	unsigned long delay = xprt_reconnect_delay(xprt);
 
 	WARN_ON_ONCE(!xprt_lock_connect(xprt, task, rx));
-	/* The worker is not queued: nobody reads it */
+	/* The worker is not queued, and the only reader */
 	rx->mounting = !xprt->stat.connect_count && RPC_IS_SOFTCONN(task);
 	xprt_reconnect_backoff(xprt, RECONNECT_MIN);
 	rx->connect_at = jiffies + delay;
@@ -330,12 +297,6 @@ void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 		queue_delayed_work(xprtiod_workqueue, &rx->connect_worker, 0);
 }
 
-/**
- * xprt_rdma_close - end the connection and tell everybody
- * @xprt: transport, with its send lock held
- *
- * Context: process, sleeps.
- */
 void xprt_rdma_close(struct rpc_xprt *xprt)
 {
 	xprt_rdma_disconnect(to_xprt_rdma(xprt));
@@ -343,14 +304,10 @@ void xprt_rdma_close(struct rpc_xprt *xprt)
 	xprt_disconnect_done(xprt);
 }
 
-/**
- * xprt_rdma_disconnect_late - end the connection, as an RPC had no Reply in its time
- * @rx: transport; whoever calls need not have its send lock
- * @cookie: the connection that the Call was sent on; no other one is ended
- *
- * The RPC layer hears of it from the teardown.
- *
- * Context: process, may sleep.
+/*
+ * An RPC timed out: end the connection that its Call was sent on, and no other
+ * one. The RPC layer learns of it from the teardown. Called without the send
+ * lock.
  */
 void xprt_rdma_disconnect_late(struct xprt_rdma *rx, unsigned int cookie)
 {
@@ -358,16 +315,11 @@ void xprt_rdma_disconnect_late(struct xprt_rdma *rx, unsigned int cookie)
 	/* A new endpoint is not there before the cookie has changed */
 	if (rx->ep && cookie == READ_ONCE(rx->xprt.connect_cookie))
 		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
-				       "an RPC had no Reply in its time");
+				       "an RPC timed out");
 	mutex_unlock(&rx->lock);
 }
 
-/**
- * xprt_rdma_inject_disconnect - lose the connection, for fault injection
- * @xprt: transport; whoever calls need not have its send lock
- *
- * Context: process, may sleep.
- */
+/* For fault injection; called without the send lock */
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt)
 {
 	struct xprt_rdma *rx = to_xprt_rdma(xprt);

@@ -17,15 +17,9 @@ static bool xprt_rdma_credits_apply(struct xprt_rdma *rx)
 	return left;
 }
 
-/**
- * xprt_rdma_credits_update - the server has granted credits
- * @rx: transport
- * @credits: from rpcrdma_hdr_grant()
- *
- * If RPCs that were given up have them all, the connection is given up as well:
- * a new one has them all back.
- *
- * Context: process.
+/*
+ * The server granted @credits. If aborted RPCs hold them all, the connection
+ * ends: a new one has them all back.
  */
 void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits)
 {
@@ -37,21 +31,18 @@ void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits)
 	rx->granted = credits;
 	left = xprt_rdma_credits_apply(rx);
 	spin_unlock(&rx->xprt.transport_lock);
-	if (unlikely(!left))
+	if (!left)
 		xprt_force_disconnect(&rx->xprt);
 	else
 		rpcrdma_rpc_wake_sender(&rx->xprt);
 }
 
-/**
- * xprt_rdma_credits_abandon - RPCs were given up, or answered after all
- * @rx: transport
- * @by: how many more keep a credit of their own
+/*
+ * @by more aborted RPCs keep a credit until they are answered. Called with the
+ * transport_lock.
  *
- * Context: process, under the transport_lock.
- *
- * Return: false when too few credits are left to go on with the connection, or
- * none: RFC 8166, section 3.3.1, allows no Call more. The caller gives it up.
+ * Return: false if too few credits are left to go on with the connection, or
+ * none: RFC 8166, 3.3.1, allows no other Call. The caller then ends it.
  */
 bool xprt_rdma_credits_abandon(struct xprt_rdma *rx, int by)
 {
@@ -61,14 +52,9 @@ bool xprt_rdma_credits_abandon(struct xprt_rdma *rx, int by)
 	       rx->abandoned < min(rx->granted, rx->xprt.max_reqs / 2);
 }
 
-/**
- * xprt_rdma_credits_spent - too few credits were left when an RPC was given up
- * @rx: transport
- * @cookie: the connection's then
- *
- * A late Reply may have brought one back meanwhile, and a new connection has them all.
- *
- * Context: process.
+/*
+ * Too few credits were left when an RPC was aborted. A late Reply may have
+ * brought one back since, and a connection with another cookie has them all.
  */
 void xprt_rdma_credits_spent(struct xprt_rdma *rx, u32 cookie)
 {
@@ -83,12 +69,7 @@ void xprt_rdma_credits_spent(struct xprt_rdma *rx, u32 cookie)
 		xprt_force_disconnect(xprt);
 }
 
-/**
- * xprt_rdma_credits_late - an RPC that was given up is answered after all
- * @rx: transport; has one credit more
- *
- * Context: process.
- */
+/* An aborted RPC is answered after all: there is one credit more */
 void xprt_rdma_credits_late(struct xprt_rdma *rx)
 {
 	spin_lock(&rx->xprt.transport_lock);
@@ -97,38 +78,31 @@ void xprt_rdma_credits_late(struct xprt_rdma *rx)
 	rpcrdma_rpc_wake_sender(&rx->xprt);
 }
 
-/**
- * xprt_rdma_credits_lacking - a Call is to wait for a credit
- * @rx: transport, with its send lock held
- *
- * Until then sunrpc wakes nobody who wants to send. The Reply to a callback needs no
- * credit and goes before the Calls, but may have been queued between two looks of sunrpc
- * at the queue: then it would wait with them, and the server may answer none before it has
- * it (RFC 8167, section 4.1).
- *
- * Context: process.
+/*
+ * A Call is to wait for a credit; called with the send lock. Until then sunrpc
+ * wakes no sender. The Reply to a callback needs no credit and goes before the
+ * Calls, but sunrpc may have queued it after it last looked at the queue. It
+ * would wait with them, and the server may answer none of them before it has
+ * that Reply (RFC 8167, 4.1).
  */
 void xprt_rdma_credits_lacking(struct xprt_rdma *rx)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
 	struct rpc_rqst *first;
 
-	/* It clears the bit, if it is set, and queues the Reply in one hold of this lock */
+	/* sunrpc clears the bit and queues the Reply under this lock */
 	spin_lock(&xprt->queue_lock);
-	first = list_first_entry_or_null(&xprt->xmit_queue, struct rpc_rqst, rq_xmit);
+	first = list_first_entry_or_null(&xprt->xmit_queue, struct rpc_rqst,
+					 rq_xmit);
 	if (first && first->rq_cong)
 		clear_bit(XPRT_CWND_WAIT, &xprt->state);
 	spin_unlock(&xprt->queue_lock);
 }
 
-/**
- * xprt_rdma_credits_reset - a new connection begins
- * @rx: transport, with its send lock held: nobody asks for a credit now
- *
- * It has one credit until the first Reply (RFC 8166, section 3.3.3). RPCs that
- * were in flight on the old connection get theirs anew.
- *
- * Context: process.
+/*
+ * A connection ended; called with the send lock, so that no task asks for a
+ * credit. The next connection has one until its first Reply (RFC 8166, 3.3.3),
+ * and RPCs that were in flight get theirs anew.
  */
 void xprt_rdma_credits_reset(struct xprt_rdma *rx)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Marshal a Call: plan how its bytes travel, register the memory that the server
- * reads and writes, encode the Transport Header, copy the inline part behind it.
+ * Marshal a Call: plan how its bytes travel, register the memory that the
+ * server reads and writes, encode the Transport Header, copy the inline part.
  */
 #include <linux/gfp.h>
 
@@ -66,14 +66,13 @@ static void xprt_rdma_plan(struct xprt_rdma_call *call)
 		.reply_ddp = call->rcv->flags & XDRBUF_READ,
 		.no_ddp = test_bit(RPCAUTH_AUTH_DATATOUCH,
 				   &call->req->rqst.rq_cred->cr_auth->au_flags),
-		.page_sges = U32_MAX,
 		.inline_send = rx->inline_send,
 		.inline_recv = rx->inline_recv,
 		.mr_bytes = (call->ep->sizes.mr_pages - 1) << PAGE_SHIFT,
 	};
 
 	rpcrdma_plan_call(&call->plan, &shape);
-	if (!rx->form.option ||
+	if (!xprt_rdma_version_option(rx) ||
 	    (call->plan.mode == RPCRDMA_CALL_INLINE &&
 	     !call->plan.write_list && !call->plan.reply_chunk))
 		return;
@@ -229,8 +228,8 @@ static int xprt_rdma_encode_header(struct xprt_rdma_call *call, u32 max)
 }
 
 /*
- * Copying costs less than mapping pages and unmapping them at the completion
- * of the Send, which is not even signalled now; and the RPC need not wait for it.
+ * Copying costs less than mapping pages and unmapping them at the completion of
+ * the Send. The Send need not be signalled, nor the RPC wait for it.
  */
 static int xprt_rdma_copy_inline(struct xprt_rdma_call *call, u32 pages,
 				 u32 skip)
@@ -264,7 +263,8 @@ static int xprt_rdma_call_build(struct xprt_rdma_call *call)
 			skip = xprt_rdma_tail_pad(snd);
 		else
 			pages = snd->page_len;
-		len = snd->head[0].iov_len + pages + snd->tail[0].iov_len - skip;
+		len = snd->head[0].iov_len + pages +
+		      snd->tail[0].iov_len - skip;
 	}
 	rc = xprt_rdma_map_chunks(call);
 	if (!rc)
@@ -276,13 +276,9 @@ static int xprt_rdma_call_build(struct xprt_rdma_call *call)
 	return rc;
 }
 
-/**
- * xprt_rdma_marshal_req - make a Call ready to be posted
- * @rx: transport
- * @ep: its connection
- * @req: request; after success its MRs are to be posted before its Send
- *
- * Context: process, under rx->lock; in reclaim.
+/*
+ * Make a Call ready to be posted, its MRs before its Send; called with
+ * rx->lock, in reclaim.
  *
  * Return: 0; -EAGAIN if MRs are exhausted, -ENOBUFS if memory is; -ENOTCONN;
  * -EMSGSIZE or -EIO if it can never be sent. After an error nothing is mapped.

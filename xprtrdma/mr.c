@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory regions: a pool for each connection, and what is registered with them.
+ * Memory regions: a pool for each connection, and their registration.
  *
- * An MR is either idle in the pool or in the list of one request, and only
- * then mapped. It leaves that list when the peer has invalidated it, when our
- * LOCAL_INV is complete, or with the connection, after which no peer reaches
- * it: the queue pair is drained and the protection domain has no other.
+ * An MR is either idle in the pool, or in the list of one request and mapped.
+ * It leaves that list when the peer has invalidated it, when our LOCAL_INV is
+ * complete, or when the connection is drained.
  */
 #include <linux/gfp.h>
 #include <linux/sched/mm.h>
@@ -21,7 +20,7 @@
 /* Segments a Call can have beside those of its payload: heads and tails */
 #define MRS_EXTRA	4U
 
-/* After a failed allocation somebody may wait for: try again so soon */
+/* Retry a failed allocation that a task waits for */
 #define GROW_RETRY	(HZ / 4)
 
 static size_t xprt_rdma_sgl_bytes(const struct rpcrdma_ep *ep)
@@ -77,14 +76,14 @@ static void xprt_rdma_mr_free(struct xprt_rdma_mr *mr)
 	kfree(mr);
 }
 
-/* Once for a connection: it is tried again and again */
+/* Once for a connection, as the allocation is retried */
 static void xprt_rdma_mrs_log_short(struct xprt_rdma_mr_pool *pool,
 				    const struct rpcrdma_ep *ep, long err)
 {
 	if (pool->logged_short)
 		return;
 	pool->logged_short = true;
-	rpcrdma_ep_warn(ep, "no MR could be added to the %u there are (%ld)",
+	rpcrdma_ep_warn(ep, "failed to allocate MR, %u in pool (%ld)",
 			pool->count, err);
 }
 
@@ -124,26 +123,20 @@ static void xprt_rdma_mrs_grow(struct work_struct *work)
 	/* ep is valid: the release waits for us before it goes away */
 	if (!ep || !rpcrdma_ep_live(ep))
 		return;
-	/* The page that waits for this memory may be ours to write */
+	/* The memory needed here may be freed by a WRITE of this mount */
 	noio = memalloc_noio_save();
 	reserves = xprt_rdma_use_reserves(rx);
 	if (!xprt_rdma_mrs_add(rx, ep, MRS_GROW) && waits)
 		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
 	/*
-	 * After a failure too: whoever waits may have been killed, and nobody else would
-	 * take back its demand that nothing be sent.
+	 * After a failure, too: if the waiting task was killed, nothing else
+	 * would let others send again.
 	 */
 	rpcrdma_rpc_write_space(&rx->xprt);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
 }
 
-/**
- * xprt_rdma_mrs_init - an empty pool
- * @rx: new transport
- *
- * Context: any.
- */
 void xprt_rdma_mrs_init(struct xprt_rdma *rx)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
@@ -152,21 +145,13 @@ void xprt_rdma_mrs_init(struct xprt_rdma *rx)
 	INIT_LIST_HEAD(&pool->idle);
 	INIT_LIST_HEAD(&pool->all);
 	INIT_DELAYED_WORK(&pool->grow, xprt_rdma_mrs_grow);
-	init_waitqueue_head(&rx->abort_wait);
 }
 
-/**
- * xprt_rdma_mrs_setup - fill the pool for a new connection
- * @rx: transport; the pool is empty
- * @ep: endpoint whose QP exists
- *
- * The limit lets every credit use what the largest payload takes. As many as any one RPC may
- * use are there from the beginning: a Call that needs more than there are is the first in
- * sunrpc's queue until there are, and nothing goes before it.
- *
- * Context: process, may sleep. Undone by xprt_rdma_mrs_release().
- *
- * Return: 0, or -ENOMEM when there are not so many.
+/*
+ * Fill the pool of a new connection. Its limit lets every credit use as many
+ * MRs as the largest payload takes. It starts with as many as any one RPC may
+ * use: a Call that needs more MRs than there are would block the head of
+ * sunrpc's queue.
  */
 int xprt_rdma_mrs_setup(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 {
@@ -185,21 +170,16 @@ int xprt_rdma_mrs_setup(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 	return 0;
 }
 
-/**
- * xprt_rdma_mrs_release - unmap and free every MR
- * @rx: transport whose connection is drained
- *
- * Requests in flight lose theirs. Whoever waits for that is woken.
- *
- * Context: process, sleeps; in rpcrdma_ep_ops.release: neither a Reply nor
- * the completion of a LOCAL_INV is being processed.
+/*
+ * Unmap and free every MR, those of requests included: in the teardown, after
+ * the drain, when neither a Reply nor a LOCAL_INV is being processed.
  */
 void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	struct xprt_rdma_mr *mr, *next;
 
-	/* From here on none is taken, and no growth begins */
+	/* No MR is taken from here on, and no growth begins */
 	mutex_lock(&rx->lock);
 	WRITE_ONCE(pool->ep, NULL);
 	mutex_unlock(&rx->lock);
@@ -211,7 +191,7 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 			rx->stats.mrs_orphaned++;
 		xprt_rdma_mr_unmap(mr);
 		list_del(&mr->all);
-		/* From here on whoever waits may have the memory back: xprt_rdma_req_abort() */
+		/* Unmapped before xprt_rdma_req_abort() sees the list empty */
 		smp_wmb();
 		list_del(&mr->list);
 		xprt_rdma_mr_free(mr);
@@ -221,16 +201,7 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 	wake_up_all(&rx->abort_wait);
 }
 
-/**
- * xprt_rdma_mrs_in_use - does some other RPC in flight offer this rkey?
- * @rx: transport
- * @rkey: handle
- * @xid: of the RPC that may, host order
- *
- * Context: process. Walks all MRs: for what should not happen.
- *
- * Return: true if it does.
- */
+/* Does an RPC in flight with another XID offer this rkey? Walks all MRs. */
 bool xprt_rdma_mrs_in_use(struct xprt_rdma *rx, u32 rkey, u32 xid)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
@@ -270,10 +241,10 @@ static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx)
 	if (!pool->ep)
 		return ERR_PTR(-ENOTCONN);
 	mr = xprt_rdma_mr_pop(pool);
-	if (likely(mr))
+	if (mr)
 		return mr;
 
-	/* One that comes back from here on finds the flag and wakes us */
+	/* An MR that comes back from here on finds the flag and wakes us */
 	xprt_wait_for_buffer_space(&rx->xprt);
 	mr = xprt_rdma_mr_pop(pool);
 	if (mr) {
@@ -284,23 +255,16 @@ static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx)
 	return ERR_PTR(-EAGAIN);
 }
 
-/* MRs are back in the pool: let those try again that found it empty */
-static inline void xprt_rdma_mrs_wake(struct xprt_rdma *rx)
+/* MRs are back in the pool: wake the tasks that found it empty */
+static void xprt_rdma_mrs_wake(struct xprt_rdma *rx)
 {
 	/* Pairs with xprt_wait_for_buffer_space() in xprt_rdma_mr_get() */
 	smp_mb();
-	/* sunrpc asks the same before it takes a lock */
 	if (unlikely(test_bit(XPRT_WRITE_SPACE, &rx->xprt.state)))
 		rpcrdma_rpc_write_space(&rx->xprt);
 }
 
-/**
- * xprt_rdma_mrs_put - unmap MRs and give them back to the pool
- * @rx: transport
- * @mrs: MRs that no peer can reach; empty afterwards
- *
- * Context: process. Wakes RPCs that wait for MRs.
- */
+/* Unmap MRs that no peer can reach, and give them back to the pool */
 void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
@@ -311,25 +275,20 @@ void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs)
 	list_for_each_entry(mr, mrs, list)
 		xprt_rdma_mr_unmap(mr);
 	spin_lock(&pool->lock);
-	/* Unmapped before it is seen that there is none: xprt_rdma_req_abort() */
+	/* Unmapped before xprt_rdma_req_abort() sees the list empty */
 	smp_wmb();
-	/* Last in, last out: an rkey comes again after 256 registrations of
-	 * its MR, and an old one should stay worthless for long.
+	/*
+	 * Last in, last out: an rkey comes again after 256 registrations of
+	 * its MR, and should stay invalid for long.
 	 */
 	list_splice_tail_init(mrs, &pool->idle);
 	spin_unlock(&pool->lock);
 	xprt_rdma_mrs_wake(rx);
 }
 
-/**
- * xprt_rdma_mrs_return - give back MRs of a Call that did not get all it needs
- * @rx: transport
- * @mrs: MRs that were never posted; empty afterwards
- *
- * Wakes nobody: the only one to wake is the caller, who would try in vain.
- * Growth, or the MRs that others hold, will.
- *
- * Context: process, under xprt_rdma.lock.
+/*
+ * Give back MRs of a Call that did not get all it needs. Wakes no task: the
+ * only one that waits is the caller, which would fail again.
  */
 void xprt_rdma_mrs_return(struct xprt_rdma *rx, struct list_head *mrs)
 {
@@ -343,16 +302,7 @@ void xprt_rdma_mrs_return(struct xprt_rdma *rx, struct list_head *mrs)
 	spin_unlock(&pool->lock);
 }
 
-/**
- * xprt_rdma_mrs_put_rkey - the peer has invalidated one MR of a request
- * @rx: transport
- * @mrs: the request's MRs
- * @rkey: what was invalidated
- *
- * Context: process.
- *
- * Return: true if it was one of @mrs; it is unmapped and back in the pool.
- */
+/* The peer invalidated an MR. Return: false if it is not one of @mrs */
 bool xprt_rdma_mrs_put_rkey(struct xprt_rdma *rx, struct list_head *mrs,
 			    u32 rkey)
 {
@@ -379,7 +329,7 @@ struct xprt_rdma_mr_cursor {
 	const struct xdr_buf *buf;
 	unsigned int parts;	/* those not begun: RPCRDMA_PART_* */
 	unsigned int part;	/* the one begun */
-	unsigned int left;	/* octets of it not walked yet */
+	unsigned int left;	/* bytes of it not walked yet */
 	unsigned int offset;	/* where they begin in their page */
 	struct page **pages; /* of XPRT_RDMA_PART_PAGES: the page */
 	void *base;		/* of the others: the address */
@@ -407,14 +357,14 @@ static void xprt_rdma_cursor_begin(struct xprt_rdma_mr_cursor *cur,
 }
 
 /* Return: false at the end. Parts come in the order of their bits. */
-static inline bool xprt_rdma_cursor_more(struct xprt_rdma_mr_cursor *cur)
+static bool xprt_rdma_cursor_more(struct xprt_rdma_mr_cursor *cur)
 {
 	while (!cur->left && cur->parts)
 		xprt_rdma_cursor_begin(cur, cur->parts & -cur->parts);
 	return cur->left;
 }
 
-/* The next @len octets, page by page. Return: the entry behind them */
+/* The next @len bytes, page by page. Return: the entry behind them */
 static struct scatterlist *xprt_rdma_fill_pages(struct xprt_rdma_mr_cursor *cur,
 						struct scatterlist *sg,
 						unsigned int len)
@@ -429,7 +379,6 @@ static struct scatterlist *xprt_rdma_fill_pages(struct xprt_rdma_mr_cursor *cur,
 	sg = rpcrdma_sg_set_pages(sg, pages, whole);
 	pages += whole;
 	len = offset_in_page(len);
-	/* The end of the part: nobody asks where in @pages it is */
 	if (len)
 		rpcrdma_sg_set(sg++, *pages, len, 0);
 	cur->pages = pages;
@@ -447,9 +396,8 @@ static struct scatterlist *xprt_rdma_fill_kvec(struct xprt_rdma_mr_cursor *cur,
 }
 
 /*
- * Fills an MR as far as it goes: without a gap within the range, for which
- * what follows must begin at a page boundary, where that before it ends at one.
- * A head or tail is split only if no MR can hold it.
+ * Fill an MR with as much as it can hold. A head or tail is split only if no MR
+ * can hold it.
  */
 static unsigned int xprt_rdma_mr_fill(struct xprt_rdma_mr *mr,
 				      struct xprt_rdma_mr_cursor *cur)
@@ -461,6 +409,11 @@ static unsigned int xprt_rdma_mr_fill(struct xprt_rdma_mr *mr,
 	while (xprt_rdma_cursor_more(cur)) {
 		bool pages = cur->part == XPRT_RDMA_PART_PAGES;
 
+		/*
+		 * The first range may begin anywhere in its page. Each
+		 * following one begins, and the one before it ends, at a page
+		 * boundary: there is no gap. The last may end anywhere.
+		 */
 		if (room < max && (end || cur->offset))
 			break;
 		len = cur->left;
@@ -498,13 +451,13 @@ static int xprt_rdma_mr_register(struct xprt_rdma_mr *mr,
 	}
 	n = ib_map_mr_sg(mr->mr, mr->sgl, mapped, NULL, PAGE_SIZE);
 	/* Bounce buffers may have moved data within their page */
-	if (unlikely(n != mapped)) {
-		rpcrdma_ep_warn(mr->ep, "the device registers only %d of %d pieces of memory",
+	if (n != mapped) {
+		rpcrdma_ep_warn(mr->ep, "ib_map_mr_sg mapped only %d of %d SG entries",
 				max(n, 0), mapped);
 		return -EIO;
 	}
 
-	/* A peer that still knows the previous rkey does not get in with it */
+	/* The previous rkey becomes invalid */
 	ib_update_fast_reg_key(mr->mr, (u8)(mr->mr->rkey + 1));
 
 	mr->reg.wr.next = NULL;
@@ -516,20 +469,13 @@ static int xprt_rdma_mr_register(struct xprt_rdma_mr *mr,
 	return 0;
 }
 
-/**
- * xprt_rdma_mrs_map - prepare MRs for parts of an xdr_buf
- * @rx: transport
- * @mrs: MRs are appended here, one for each segment, in order
- * @buf: buffer
- * @parts: which of its parts: RPCRDMA_PART_*
- * @remote_write: the peer may write; else it may read
+/*
+ * Prepare MRs for parts of an xdr_buf, one for each segment, in order; called
+ * with rx->lock. The caller posts their REG_MRs, or puts them back, after an
+ * error, too.
  *
- * Context: process, under rx->lock. Does not sleep but for that. The caller
- * posts each MR's REG_MR, or puts the MRs back, after an error too.
- *
- * Return: number of segments; -EAGAIN when MRs are exhausted (the RPC is woken
- * by xprt_write_space()); -ENOBUFS when the DMA mapping failed for now;
- * -ENOTCONN; -EIO.
+ * Return: number of segments; -EAGAIN if MRs are exhausted (xprt_write_space()
+ * wakes the task); -ENOBUFS if the DMA mapping failed for now; -ENOTCONN; -EIO.
  */
 int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
 		      const struct xdr_buf *buf, unsigned int parts,
@@ -551,16 +497,7 @@ int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
 	return n;
 }
 
-/**
- * xprt_rdma_mrs_invalidate - post a LOCAL_INV for each MR of a request
- * @ep: endpoint
- * @req: request with MRs
- * @done: called when all are invalid, or the connection is drained
- *
- * Context: process, does not sleep.
- *
- * Return: 0, or an error of rpcrdma_sendq_post(): @done is not called then.
- */
+/* After an error of rpcrdma_sendq_post() @done is not called */
 int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			     void (*done)(struct rpcrdma_chain *chain,
 					  enum ib_wc_status status))

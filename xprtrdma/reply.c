@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * From a received message to a completed RPC: decode, match the XID, take the
- * peer's access to our memory away, put the octets where the Upper Layer
- * looks for them, complete.
+ * From a received message to a completed RPC: decode, match the XID, invalidate
+ * the MRs, put the bytes where the Upper Layer expects them, complete.
  *
- * What came inline is copied and the Receive goes back at once, so that the
- * Receives posted are always those of the credits. It costs a memcpy of some
- * hundred octets; page data of an inline Reply must be copied in any case.
- * The copy comes after MRs are unmapped, since it may go to memory that was
- * offered to the peer.
+ * Inline bytes are copied and the Receive goes back at once, so that the
+ * Receives posted are always those of the credits. The copy comes after the
+ * MRs are unmapped, since it may go to memory that was offered to the peer.
  */
 #include <linux/sunrpc/bc_xprt.h>
 
@@ -73,76 +70,50 @@ static int xprt_rdma_place_inline(struct xprt_rdma_req *req,
 	return rc;
 }
 
-/* Return: octets of the RPC message, or -EIO */
-static int xprt_rdma_place_msg(struct xprt_rdma_req *req,
-			       const struct rpcrdma_hdr *hdr)
-{
-	u64 written = hdr->write_bytes;
-
-	if (!written)
-		return xprt_rdma_place_inline(req, hdr);
-	req->rx->stats.total_rdma_reply += written;
-	return xprt_rdma_place_around(&req->rqst, hdr->buf + hdr->body,
-				      hdr->body_len, written);
-}
-
-/* Return: octets of the RPC message, -EIO, or -EBADMSG if it is none of this RPC's */
-static int xprt_rdma_place_nomsg(struct xprt_rdma_req *req,
-				 const struct rpcrdma_hdr *hdr)
+/*
+ * Return: bytes of the RPC message; -EIO; -EBADMSG if the Reply chunk holds
+ * another message.
+ */
+static int xprt_rdma_place(struct xprt_rdma_req *req,
+			   const struct rpcrdma_hdr *hdr)
 {
 	const struct xdr_buf *buf = &req->rqst.rq_private_buf;
 	u64 written = hdr->write_bytes;
 
-	req->rx->stats.total_rdma_reply += hdr->reply_bytes + written;
-	if (!rpcrdma_reply_in_place(hdr, req->write_offered, buf->head[0].iov_len))
-		return -EIO;
-	if (!rpcrdma_is_reply_of(buf->head[0].iov_base, hdr))
-		return -EBADMSG;
-	if (written)
-		return xprt_rdma_place_around(&req->rqst, NULL,
-					      hdr->reply_bytes, written);
-	return hdr->reply_bytes;
-}
-
-static int xprt_rdma_place(struct xprt_rdma_req *req,
-			   const struct rpcrdma_hdr *hdr)
-{
-	/*
-	 * After RDMA_ERROR the same Call would fare no better a second time
-	 * (RFC 8166, section 4.5)
-	 */
+	/* After RDMA_ERROR the same Call would fail again (RFC 8166, 4.5) */
 	if (hdr->fault || hdr->proc == RPCRDMA_ERROR)
 		return -EIO;
 	if (!rpcrdma_reply_within(hdr, req->write_offered, req->reply_offered))
 		return -EIO;
-	if (hdr->proc == RPCRDMA_NOMSG)
-		return xprt_rdma_place_nomsg(req, hdr);
-	return xprt_rdma_place_msg(req, hdr);
+	req->rx->stats.total_rdma_reply += written;
+	if (hdr->proc != RPCRDMA_NOMSG && !written)
+		return xprt_rdma_place_inline(req, hdr);
+	if (hdr->proc != RPCRDMA_NOMSG)
+		return xprt_rdma_place_around(&req->rqst, hdr->buf + hdr->body,
+					      hdr->body_len, written);
+	req->rx->stats.total_rdma_reply += hdr->reply_bytes;
+	if (!rpcrdma_reply_in_place(hdr, req->write_offered,
+				    buf->head[0].iov_len))
+		return -EIO;
+	if (!rpcrdma_is_reply_of(buf->head[0].iov_base, hdr))
+		return -EBADMSG;
+	if (!written)
+		return hdr->reply_bytes;
+	return xprt_rdma_place_around(&req->rqst, NULL, hdr->reply_bytes,
+				      written);
 }
 
 /*
- * Its caller may be frozen, and would keep the only credit of a new connection: after an
- * error there is none more, as there is after a Reply.
+ * Malformed headers and RDMA_ERROR were logged by xprt_rdma_warn_about(). The
+ * credit is released here: a frozen caller would keep the only one that a new
+ * connection has, as an error brings no grant.
  */
-static void xprt_rdma_fail_rqst(struct rpc_rqst *rqst, int err)
-{
-	struct rpc_xprt *xprt = rqst->rq_xprt;
-
-	spin_lock(&xprt->transport_lock);
-	xprt_release_rqst_cong(rqst->rq_task);
-	spin_unlock(&xprt->transport_lock);
-	spin_lock(&xprt->queue_lock);
-	rpcrdma_rpc_fail(rqst, err);
-	xprt_unpin_rqst(rqst);
-	spin_unlock(&xprt->queue_lock);
-}
-
-/* A header at fault, and an RDMA_ERROR, have a line already: xprt_rdma_warn_about() */
-static noinline void xprt_rdma_bad_reply(struct rpcrdma_ep *ep,
-					 struct xprt_rdma_req *req,
-					 struct rpcrdma_recv *recv, int err)
+static void xprt_rdma_bad_reply(struct rpcrdma_ep *ep,
+				struct xprt_rdma_req *req,
+				struct rpcrdma_recv *recv, int err)
 {
 	const struct rpcrdma_hdr *hdr = &recv->hdr;
+	struct rpc_xprt *xprt = &req->rx->xprt;
 
 	if (!hdr->fault && hdr->proc != RPCRDMA_ERROR)
 		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s", hdr->xid,
@@ -151,7 +122,13 @@ static noinline void xprt_rdma_bad_reply(struct rpcrdma_ep *ep,
 				"not within what the call offers");
 	rpcrdma_recv_put(recv);
 	req->rx->stats.bad_reply_count++;
-	xprt_rdma_fail_rqst(&req->rqst, -EIO);
+	spin_lock(&xprt->transport_lock);
+	xprt_release_rqst_cong(req->rqst.rq_task);
+	spin_unlock(&xprt->transport_lock);
+	spin_lock(&xprt->queue_lock);
+	rpcrdma_rpc_fail(&req->rqst, -EIO);
+	xprt_unpin_rqst(&req->rqst);
+	spin_unlock(&xprt->queue_lock);
 }
 
 /* @req has no MRs left; the RPC layer has it pinned until here */
@@ -191,8 +168,8 @@ static void xprt_rdma_unpin(struct rpc_rqst *rqst)
 }
 
 /*
- * If it failed the connection goes down, and nobody has said yet that the peer reaches
- * the MRs no more: the drain will. The RPC goes on pending until the next connection.
+ * If a LOCAL_INV failed the connection goes down, and the peer may reach the
+ * MRs until the drain. The RPC stays pending until the next connection.
  */
 static void xprt_rdma_inv_done(struct rpcrdma_chain *chain,
 			       enum ib_wc_status status)
@@ -218,7 +195,7 @@ static void xprt_rdma_inv_done(struct rpcrdma_chain *chain,
 static void xprt_rdma_bad_invalidation(struct rpcrdma_ep *ep)
 {
 	rpcrdma_ep_fail_reason(ep, -EPROTO,
-			       "server invalidated an rkey it was not to");
+			       "server invalidated an unexpected rkey");
 }
 
 /*
@@ -284,27 +261,23 @@ static struct xprt_rdma_req *xprt_rdma_match(struct xprt_rdma *rx, u32 xid)
 		return NULL;
 
 	req = to_xprt_rdma_req(rqst);
-	if (unlikely(atomic_read(&req->state) == XPRT_RDMA_REQ_POSTING)) {
-		/* Wait for xprt_rdma_req_post() */
-		mutex_lock(&rx->lock);
-		mutex_unlock(&rx->lock);
-	}
 	if (likely(xprt_rdma_req_answered(req)))
 		return req;
 	xprt_rdma_unpin(rqst);
 	return NULL;
 }
 
-/* The header says something about version or credits that may be new */
-static noinline void xprt_rdma_update_grant(struct rpcrdma_ep *ep,
-					    const struct rpcrdma_hdr *hdr,
-					    bool matched)
+static void xprt_rdma_update_grant(struct rpcrdma_ep *ep,
+				   const struct rpcrdma_hdr *hdr, bool matched)
 {
 	struct xprt_rdma *rx = ep->owner;
-	u32 credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits, READ_ONCE(rx->granted),
-					matched);
+	u32 credits;
 
-	if (xprt_rdma_version_heard(rx, ep, hdr) && credits)
+	if (!xprt_rdma_version_heard(rx, ep, hdr))
+		return;
+	credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits,
+				    READ_ONCE(rx->granted), matched);
+	if (credits)
 		xprt_rdma_credits_update(rx, credits);
 }
 
@@ -314,53 +287,40 @@ static void xprt_rdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	struct xprt_rdma_req *req;
 
 	req = xprt_rdma_match(rx, recv->hdr.xid);
-	/* What was granted is a grant that could be believed: so is this one */
-	if (unlikely(!xprt_rdma_version_settled(rx) ||
-		     recv->hdr.credits != READ_ONCE(rx->granted)))
-		xprt_rdma_update_grant(ep, &recv->hdr, req);
+	xprt_rdma_update_grant(ep, &recv->hdr, req);
 	if (req)
 		xprt_rdma_reply_matched(ep, req, recv);
 	else
 		xprt_rdma_reply_unmatched(ep, recv);
 }
 
-static const char *xprt_rdma_error_name(const struct rpcrdma_hdr *hdr)
-{
-	switch (hdr->errcode) {
-	case RPCRDMA_ERR_VERS:
-		return "version";
-	case RPCRDMA_ERR_INVAL_OPTION:
-		return "option";
-	default:
-		return hdr->vers == RPCRDMA_V1 ? "chunks" : "header";
-	}
-}
-
 static void xprt_rdma_warn_about(struct rpcrdma_ep *ep,
 				 const struct rpcrdma_hdr *hdr)
 {
-	const struct xprt_rdma *rx = ep->owner;
-
 	if (hdr->fault) {
 		ep->count.bad_headers++;
 		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s", hdr->xid,
 				rpcrdma_fault_name(hdr->fault));
-	} else if (hdr->proc == RPCRDMA_ERROR &&
-		   READ_ONCE(rx->nego.state) == RPCRDMA_NEGO_SETTLED) {
-		rpcrdma_ep_warn(ep, "server cannot process XID 0x%08x: %s",
-				hdr->xid, xprt_rdma_error_name(hdr));
+	} else if (xprt_rdma_version_settled(ep->owner)) {
+		rpcrdma_ep_warn(ep, "server rejected XID 0x%08x: RDMA_ERROR %u, version %u",
+				hdr->xid, hdr->errcode, hdr->vers);
 	}
 }
 
-/**
- * xprt_rdma_received - a message came from the server
- * @ep: endpoint
- * @recv: the message; ours until rpcrdma_recv_put()
- *
- * rpcrdma_dispatch() says what is done with it.
- *
- * Context: process (workqueue of the Receive CQ).
- */
+/* A fault was logged, but not that this was a callback */
+static void xprt_rdma_reject(struct xprt_rdma *rx, struct rpcrdma_recv *recv,
+			     enum rpcrdma_fault fault)
+{
+	const char *why = NULL;
+
+	if (!fault)
+		why = rpcrdma_hdr_has_chunks(&recv->hdr) ? "it has chunks" :
+							   "no RPC Call in it";
+	xprt_rdma_bc_send_rdma_error(rx, recv, rpcrdma_fault_errcode(fault),
+				     why);
+}
+
+/* In the workqueue of the Receive CQ; @recv is ours until rpcrdma_recv_put() */
 void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
 	struct xprt_rdma *rx = ep->owner;
@@ -372,7 +332,7 @@ void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	switch (rpcrdma_dispatch(&recv->hdr, RPCRDMA_REQUESTER,
 				 recv->invalidated)) {
 	case RPCRDMA_ACT_FAIL_AND_ERROR:
-		xprt_rdma_bc_refuse(rx, recv, rpcrdma_fault_errcode(fault));
+		xprt_rdma_reject(rx, recv, fault);
 		/* It may have been a Reply: see Documentation/version-two.rst */
 		fallthrough;
 	case RPCRDMA_ACT_REPLY:
@@ -383,7 +343,7 @@ void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 		xprt_rdma_bc_received(rx, recv);
 		break;
 	case RPCRDMA_ACT_ERROR:
-		xprt_rdma_bc_refuse(rx, recv, rpcrdma_fault_errcode(fault));
+		xprt_rdma_reject(rx, recv, fault);
 		break;
 	case RPCRDMA_ACT_DROP:
 		break;

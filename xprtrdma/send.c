@@ -61,24 +61,19 @@ out:
 	return rc;
 }
 
-/**
- * xprt_rdma_send_request - send a Call, or the Reply to a callback
- * @rqst: encoded
+/*
+ * Send a Call, or the Reply to a callback. A Call that expects no Reply costs
+ * the connection: its credit would not come back. Called with the send lock,
+ * in reclaim.
  *
- * A Call that expects no Reply costs the connection: its credit would not
- * come back.
- *
- * Context: process, with the transport's send lock; in reclaim.
- *
- * Return: 0, also when it can never be sent, which ends the RPC with -EMSGSIZE or -EIO;
- * -ENOTCONN to connect and retry; -EAGAIN to retry after xprt_write_space();
- * -EBADSLT to retry with a credit; -ENOBUFS to retry later.
+ * Return: 0, also if it can never be sent, which ends the RPC with -EMSGSIZE or
+ * -EIO; -ENOTCONN to connect and retry; -EAGAIN to retry after
+ * xprt_write_space(); -EBADSLT to retry with a credit; -ENOBUFS to retry later.
  */
 int xprt_rdma_send_request(struct rpc_rqst *rqst)
 {
 	struct xprt_rdma_req *req = to_xprt_rdma_req(rqst);
 	struct xprt_rdma *rx = req->rx;
-	struct rpc_xprt *xprt = &rx->xprt;
 	u32 len = rqst->rq_snd_buf.len;
 	int rc;
 
@@ -108,7 +103,7 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst)
 	default:
 		return rpcrdma_rpc_unsendable(rqst, rc);
 	}
-	if (xprt_connected(xprt))
-		xprt_force_disconnect(xprt);
+	if (xprt_connected(&rx->xprt))
+		xprt_force_disconnect(&rx->xprt);
 	return rc;
 }

@@ -7,138 +7,70 @@
 
 #include "xprt_rdma.h"
 
-unsigned int xprt_rdma_slots = XPRT_RDMA_SLOTS_DEF;
+unsigned int xprt_rdma_slots = 128;
 unsigned int xprt_rdma_inline_read = RPCRDMA_INLINE_WANTED;
 unsigned int xprt_rdma_inline_write = RPCRDMA_INLINE_WANTED;
-/* How long a Connect Request may go unanswered, in seconds */
-unsigned int xprt_rdma_connect_timeout = XPRT_RDMA_CONNECT_TIMEOUT;
-/* Likewise, how long a connection is kept that nobody uses; 0: for ever */
-unsigned int xprt_rdma_idle_timeout = XPRT_RDMA_IDLE_TIMEOUT;
-/* Version two is an expired draft: nobody speaks it unasked */
+/* Seconds that a Connect Request may go unanswered */
+unsigned int xprt_rdma_connect_timeout = 20;
+/* Seconds that an idle connection is kept; 0: for ever */
+unsigned int xprt_rdma_idle_timeout = 300;
+/* Version 2 is an expired draft: only on request */
 unsigned int xprt_rdma_max_version = RPCRDMA_V1;
-unsigned int xprt_rdma_version_timeout = XPRT_RDMA_VERSION_TIMEOUT;
-unsigned int xprt_rdma_version_memory = XPRT_RDMA_VERSION_MEMORY;
+/* Seconds for the first answer in version 2; for servers without it */
+unsigned int xprt_rdma_version_timeout = 10;
+unsigned int xprt_rdma_version_memory = 600;
 
 #if IS_ENABLED(CONFIG_SUNRPC_DEBUG)
 
-/* Memory registration strategies by number: 5 is FRWR, and what we do */
-#define MEMREG_MIN	0U
-#define MEMREG_FRWR	5U
-#define MEMREG_MAX	6U
-
-static unsigned int slots_min = XPRT_RDMA_SLOTS_MIN;
-static unsigned int slots_max = XPRT_RDMA_SLOTS_MAX;
-static unsigned int inline_min = XPRT_RDMA_INLINE_MIN;
-static unsigned int inline_max = XPRT_RDMA_INLINE_MAX;
-static unsigned int memreg_min = MEMREG_MIN;
-static unsigned int memreg_max = MEMREG_MAX;
+static unsigned int zero;
+static unsigned int one = 1;
+static unsigned int slots_min = 4;
+static unsigned int slots_max = 16384;
+static unsigned int inline_min = 1024;
+static unsigned int inline_max = 65536;
 static unsigned int version_min = RPCRDMA_V1;
 static unsigned int version_max = RPCRDMA_VERS_MAX;
-static unsigned int seconds_min = 1;
-static unsigned int seconds_max = 24 * 60 * 60;
 static unsigned int connect_max = 5 * 60;
-static unsigned int idle_min;
-static unsigned int padding_min;
+static unsigned int seconds_max = 24 * 60 * 60;
+static unsigned int memreg_max = 6;
 static unsigned int padding_max = PAGE_SIZE;
 
-/* Kept so that scripts that set them go on working; no effect */
-static unsigned int memreg = MEMREG_FRWR;
+/* Kept so that scripts that set them go on working. Strategy 5 is FRWR. */
+static unsigned int memreg = 5;
 static unsigned int write_padding;
 static int pad_optimize;
 
 static struct ctl_table_header *sysctl_header;
 
+#define TUNABLE(name, var, min, max) {			\
+	.procname	= name,				\
+	.data		= &(var),			\
+	.maxlen		= sizeof(unsigned int),		\
+	.mode		= 0644,				\
+	.proc_handler	= proc_douintvec_minmax,	\
+	.extra1		= &(min),			\
+	.extra2		= &(max),			\
+}
+
 static struct ctl_table sysctls[] = {
-	{
-		.procname	= "rdma_slot_table_entries",
-		.data		= &xprt_rdma_slots,
-		.maxlen		= sizeof(xprt_rdma_slots),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &slots_min,
-		.extra2		= &slots_max,
-	},
-	{
-		.procname	= "rdma_max_inline_read",
-		.data		= &xprt_rdma_inline_read,
-		.maxlen		= sizeof(xprt_rdma_inline_read),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &inline_min,
-		.extra2		= &inline_max,
-	},
-	{
-		.procname	= "rdma_max_inline_write",
-		.data		= &xprt_rdma_inline_write,
-		.maxlen		= sizeof(xprt_rdma_inline_write),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &inline_min,
-		.extra2		= &inline_max,
-	},
-	{
-		.procname	= "rdma_connect_timeout",
-		.data		= &xprt_rdma_connect_timeout,
-		.maxlen		= sizeof(xprt_rdma_connect_timeout),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &seconds_min,
-		.extra2		= &connect_max,
-	},
-	{
-		.procname	= "rdma_idle_timeout",
-		.data		= &xprt_rdma_idle_timeout,
-		.maxlen		= sizeof(xprt_rdma_idle_timeout),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &idle_min,
-		.extra2		= &seconds_max,
-	},
-	{
-		.procname	= "rdma_max_version",
-		.data		= &xprt_rdma_max_version,
-		.maxlen		= sizeof(xprt_rdma_max_version),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &version_min,
-		.extra2		= &version_max,
-	},
-	{
-		.procname	= "rdma_version_timeout",
-		.data		= &xprt_rdma_version_timeout,
-		.maxlen		= sizeof(xprt_rdma_version_timeout),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &seconds_min,
-		.extra2		= &seconds_max,
-	},
-	{
-		.procname	= "rdma_version_memory",
-		.data		= &xprt_rdma_version_memory,
-		.maxlen		= sizeof(xprt_rdma_version_memory),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &seconds_min,
-		.extra2		= &seconds_max,
-	},
-	{
-		.procname	= "rdma_inline_write_padding",
-		.data		= &write_padding,
-		.maxlen		= sizeof(write_padding),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &padding_min,
-		.extra2		= &padding_max,
-	},
-	{
-		.procname	= "rdma_memreg_strategy",
-		.data		= &memreg,
-		.maxlen		= sizeof(memreg),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= &memreg_min,
-		.extra2		= &memreg_max,
-	},
+	TUNABLE("rdma_slot_table_entries", xprt_rdma_slots,
+		slots_min, slots_max),
+	TUNABLE("rdma_max_inline_read", xprt_rdma_inline_read,
+		inline_min, inline_max),
+	TUNABLE("rdma_max_inline_write", xprt_rdma_inline_write,
+		inline_min, inline_max),
+	TUNABLE("rdma_connect_timeout", xprt_rdma_connect_timeout,
+		one, connect_max),
+	TUNABLE("rdma_idle_timeout", xprt_rdma_idle_timeout,
+		zero, seconds_max),
+	TUNABLE("rdma_max_version", xprt_rdma_max_version,
+		version_min, version_max),
+	TUNABLE("rdma_version_timeout", xprt_rdma_version_timeout,
+		one, seconds_max),
+	TUNABLE("rdma_version_memory", xprt_rdma_version_memory,
+		one, seconds_max),
+	TUNABLE("rdma_inline_write_padding", write_padding, zero, padding_max),
+	TUNABLE("rdma_memreg_strategy", memreg, zero, memreg_max),
 	{
 		.procname	= "rdma_pad_optimize",
 		.data		= &pad_optimize,
@@ -149,45 +81,24 @@ static struct ctl_table sysctls[] = {
 	RPCRDMA_CTL_END
 };
 
-/**
- * xprt_rdma_sysctl_init - make the sysctls appear
- *
- * Context: process, module init.
- *
- * Return: 0 or -ENOMEM.
- */
 int xprt_rdma_sysctl_init(void)
 {
 	sysctl_header = register_sysctl("sunrpc", sysctls);
 	return sysctl_header ? 0 : -ENOMEM;
 }
 
-/**
- * xprt_rdma_sysctl_exit - make them disappear
- *
- * Context: process, module exit.
- */
 void xprt_rdma_sysctl_exit(void)
 {
 	unregister_sysctl_table(sysctl_header);
-	sysctl_header = NULL;
 }
 
 #else
 
-/**
- * xprt_rdma_sysctl_init - nothing: sunrpc has no sysctl folder
- *
- * Return: 0.
- */
 int xprt_rdma_sysctl_init(void)
 {
 	return 0;
 }
 
-/**
- * xprt_rdma_sysctl_exit - nothing
- */
 void xprt_rdma_sysctl_exit(void)
 {
 }

@@ -103,8 +103,8 @@ static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
 }
 
 /*
- * There is no keep-alive: an RPC that times out is how a dead path shows. A
- * new connection sends all that is pending again, and is none of those to blame that
+ * There is no keep-alive: a dead path shows when an RPC times out. A new
+ * connection sends all pending RPCs again, and must not end for those that
  * timed out on the one before.
  */
 static void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
@@ -134,8 +134,8 @@ static void xprt_rdma_set_connect_timeout(struct rpc_xprt *xprt,
 }
 
 /*
- * While it counts a swap file, sunrpc sends with PF_MEMALLOC, so that what lies
- * below us may use the reserves; we connect and register memory with it.
+ * While sunrpc counts a swap file it sends with PF_MEMALLOC. The client also
+ * connects and allocates MRs with it.
  */
 static int xprt_rdma_enable_swap(struct rpc_xprt *xprt)
 {
@@ -206,7 +206,7 @@ static void xprt_rdma_destroy(struct rpc_xprt *xprt)
 
 	cancel_delayed_work_sync(&rx->connect_worker);
 	xprt_rdma_disconnect(rx);
-	cancel_delayed_work_sync(&rx->version_worker);
+	xprt_rdma_version_destroy(rx);
 	xprt_rdma_free(xprt);
 }
 
@@ -306,9 +306,7 @@ static struct xprt_class xprt_rdma_class = {
 /**
  * xprt_rdma_init - register the client transport
  *
- * Context: process, module init.
- *
- * Return: 0; -EEXIST when another module is the "rdma" transport; -ENOMEM.
+ * Return: 0; -EEXIST if another module is the "rdma" transport; -ENOMEM.
  */
 int xprt_rdma_init(void)
 {
@@ -326,7 +324,7 @@ int xprt_rdma_init(void)
 /**
  * xprt_rdma_exit - unregister it
  *
- * Context: process, module exit: every transport is destroyed.
+ * Every transport is destroyed: each holds the module.
  */
 void xprt_rdma_exit(void)
 {

@@ -21,27 +21,13 @@
 #include "rpcrdma/negotiate.h"
 #include "rpcrdma/plan.h"
 
-/* Limits and defaults of the sysctls */
-#define XPRT_RDMA_SLOTS_MIN	4U
-#define XPRT_RDMA_SLOTS_DEF	128U
-#define XPRT_RDMA_SLOTS_MAX	16384U
-#define XPRT_RDMA_INLINE_MIN	1024U
-#define XPRT_RDMA_INLINE_MAX	65536U
-/* In seconds: for a Connect Request */
-#define XPRT_RDMA_CONNECT_TIMEOUT	20U
-/* In seconds: for a connection that nobody uses */
-#define XPRT_RDMA_IDLE_TIMEOUT	300U
-/* In seconds: for the first answer in version two; for servers without it */
-#define XPRT_RDMA_VERSION_TIMEOUT	10U
-#define XPRT_RDMA_VERSION_MEMORY	600U
-
 /* Largest payload of one RPC; unaligned it touches one page more */
 #define XPRT_RDMA_PAYLOAD	SZ_1M
 #define XPRT_RDMA_PAYLOAD_PAGES	((XPRT_RDMA_PAYLOAD >> PAGE_SHIFT) + 1)
 
 /*
- * Callbacks the server may have outstanding (RFC 8167, section 4.1). It may
- * send the next one when it has our Reply, before we have recycled the slot.
+ * Callbacks the server may have outstanding (RFC 8167, 4.1). It may send the
+ * next one when it has our Reply, before we have recycled the slot.
  */
 #define XPRT_RDMA_BC_CREDITS	8U
 #define XPRT_RDMA_BC_REQS	(2 * XPRT_RDMA_BC_CREDITS)
@@ -62,13 +48,13 @@ struct xprt_rdma_req;
 struct xprt_rdma;
 
 /**
- * struct xprt_rdma_mr - one memory region and what is registered with it
+ * struct xprt_rdma_mr - one memory region and its registration
  * @list: idle in the pool, or with the request that uses it
  * @all: in the pool's list of all
  * @mr: the verbs object; its rkey's low byte changes at each registration
  * @ep: endpoint whose PD it belongs to
- * @sgl: what is mapped
- * @nents: entries of @sgl in use; 0 when nothing is mapped
+ * @sgl: the memory that is mapped
+ * @nents: entries of @sgl in use; 0 if nothing is mapped
  * @xid: of the Call that offers it, host order
  * @dir: direction of the mapping
  * @reg: the REG_MR
@@ -90,12 +76,12 @@ struct xprt_rdma_mr {
 /**
  * struct xprt_rdma_mr_pool - MRs of the current connection
  * @lock: protects the lists and counts
- * @idle: MRs nobody uses
+ * @idle: MRs without a request
  * @all: every MR
  * @count: MRs in @all
- * @limit: most MRs this connection may have
- * @logged_short: it was said that no MR could be added
- * @ep: their endpoint; NULL when none may be taken (xprt_rdma.lock)
+ * @limit: of @count
+ * @logged_short: a failed allocation was logged
+ * @ep: their endpoint; NULL if none may be taken (xprt_rdma.lock)
  * @grow: allocates more
  */
 struct xprt_rdma_mr_pool {
@@ -111,12 +97,12 @@ struct xprt_rdma_mr_pool {
 
 /**
  * enum xprt_rdma_req_state - is a request on the wire?
- * @XPRT_RDMA_REQ_IDLE: it was not sent, or it was answered, or the connection is
+ * @XPRT_RDMA_REQ_IDLE: it was not sent, or was answered, or the connection is
  *	gone
- * @XPRT_RDMA_REQ_POSTING: xprt_rdma_req_post() is sending it, and nobody else may
+ * @XPRT_RDMA_REQ_POSTING: xprt_rdma_req_post() is sending it, and alone may
  *	change this; xprt_rdma.lock is held
  * @XPRT_RDMA_REQ_SENT: it was sent, and the wire has its reference
- * @XPRT_RDMA_REQ_ABANDONED: the same, but no RPC waits for the Reply
+ * @XPRT_RDMA_REQ_ABANDONED: the same, but its RPC was aborted
  */
 enum xprt_rdma_req_state {
 	XPRT_RDMA_REQ_IDLE,
@@ -131,10 +117,10 @@ enum xprt_rdma_req_state {
  * @rx: transport
  * @kref: one for the RPC layer, one while on the wire, one for the Send of a
  *	Reply to a callback
- * @next: the next one in the list of free slots
+ * @next: in the list of free slots
  * @all: in the list of all slots
  * @state: enum xprt_rdma_req_state
- * @xid: XID of what was sent, host order; valid on the wire
+ * @xid: XID of the Call that was sent, host order; valid on the wire
  * @form: how it was sent; of a callback, how its Reply will be
  * @conn_id: of a callback, the number of the connection that it came by
  * @reply_pending: of a callback, that connection has no Reply to it yet
@@ -143,7 +129,7 @@ enum xprt_rdma_req_state {
  * @sbuf_size: its size
  * @rbuf: the Reply's head and tail
  * @rbuf_size: its size
- * @credits_spent: it was given up, and too few credits are left to go on
+ * @credits_spent: it was aborted, and too few credits are left to go on
  * @spent_cookie: of the connection that this happened to
  * @chain: REG_MRs and Send
  * @send_wr: the Send
@@ -151,8 +137,8 @@ enum xprt_rdma_req_state {
  * @mrs: MRs the peer may use
  * @inv_chain: LOCAL_INVs
  * @recv: the Reply, while @inv_chain is in progress
- * @write_offered: octets of the Write chunk
- * @reply_offered: octets of the Reply chunk
+ * @write_offered: bytes of the Write chunk
+ * @reply_offered: bytes of the Reply chunk
  */
 struct xprt_rdma_req {
 	struct rpc_rqst rqst;
@@ -185,27 +171,10 @@ struct xprt_rdma_req {
 	u32 reply_offered;
 };
 
-/**
- * struct xprt_rdma_stats - the columns of /proc/self/mountstats
- * @read_chunk_count: Calls with a Read chunk
- * @write_chunk_count: Calls with a Write chunk
- * @reply_chunk_count: Calls with a Reply chunk
- * @total_rdma_request: octets of Read chunks
- * @total_rdma_reply: octets the server wrote
- * @pullup_copy_count: octets of page data copied into Sends
- * @fixup_copy_count: octets of inline Replies copied behind the head
- * @hardway_register_count: octets of buffers that replaced smaller ones
- * @failed_marshal_count: Calls that could not be prepared
- * @bad_reply_count: messages that were no use
- * @nomsg_call_count: Calls that travelled as a Position-Zero Read chunk
- * @mrs_recycled: always 0: no MR is replaced during a connection
- * @mrs_orphaned: MRs still in use when their connection went down
- * @mrs_allocated: MRs allocated
- * @local_inv_needed: LOCAL_INVs posted
- * @empty_sendctx_q: always 0: a Call waits for the Send Queue in its order
- * @bcall_count: callbacks; not a column
- *
- * Named as the tools name them. Not exact under concurrency.
+/*
+ * The columns of /proc/self/mountstats, named as the tools name them, and
+ * @bcall_count: callbacks. Not exact under concurrency. Always 0 are
+ * @mrs_recycled and @empty_sendctx_q.
  */
 struct xprt_rdma_stats {
 	unsigned long read_chunk_count;
@@ -228,13 +197,27 @@ struct xprt_rdma_stats {
 };
 
 /**
+ * struct xprt_rdma_version - version 2; protected by xprt_rdma.lock
+ * @nego: the negotiation
+ * @form: how the next Call is written if it has chunks
+ * @plain_form: the same if it has none
+ * @worker: runs if the first message in a version is not answered
+ */
+struct xprt_rdma_version {
+	struct rpcrdma_nego nego;
+	struct rpcrdma_form form;
+	struct rpcrdma_form plain_form;
+	struct delayed_work worker;
+};
+
+/**
  * struct xprt_rdma - a client transport
  * @xprt: sunrpc's part
- * @connect_worker: connects, or looks every second whether it is still to
+ * @connect_worker: connects, or polls each second whether it is still to
  * @connect_at: when the back-off is over, in jiffies
- * @timeout: timeouts when they are not the default
- * @lock: taken to post and to take or fence MRs, and by the release of a
- *	connection, which thereby knows that nobody is at it
+ * @timeout: timeouts if they are not the default
+ * @lock: taken to post and to take or abort MRs, and by the release of a
+ *	connection, which thereby knows that no task does so
  * @ep: the connection, or NULL. Changes with both @lock and the send lock
  *	of @xprt held.
  * @last_error: how the last attempt to connect ended
@@ -243,21 +226,18 @@ struct xprt_rdma_stats {
  * @inline_send: inline thresholds of the last connection for the next Call,
  *	written with @lock held
  * @inline_recv: see @inline_send
- * @nego: version of the protocol (@lock)
- * @form: how the next Call is written if it has chunks, by @nego (@lock)
- * @plain_form: the same if it has none (@lock)
- * @version_worker: when the first message in a version is not answered
- * @limits: what the decoder takes on the connection
+ * @version: unused without CONFIG_RPCRDMA_V2
+ * @limits: of the decoder on the connection
  * @pool: MRs
  * @abort_wait: tasks that wait for the memory of an aborted RPC
- * @req_lock: protects what follows; may be taken within transport_lock, and the Send
- *	Queue's lock within it
+ * @req_lock: protects @free and @all; may be taken within transport_lock, and
+ *	the Send Queue's lock within it
  * @free: free slots, the one last used first
  * @all: all slots, those of the reverse direction included
  * @granted: credits the server granted
- * @abandoned: sent, given up by the RPC layer, not answered: each keeps its
- *	credit (transport_lock)
- * @bc_count: slots of the reverse direction
+ * @abandoned: sent, aborted, not answered: each keeps its credit
+ *	(transport_lock)
+ * @bc_count: slots of the reverse direction (bc_pa_lock)
  * @stats: counters
  */
 struct xprt_rdma {
@@ -273,10 +253,7 @@ struct xprt_rdma {
 	bool mounting;
 	u32 inline_send;
 	u32 inline_recv;
-	struct rpcrdma_nego nego;
-	struct rpcrdma_form form;
-	struct rpcrdma_form plain_form;
-	struct delayed_work version_worker;
+	struct xprt_rdma_version version;
 	struct rpcrdma_limits limits;
 
 	struct xprt_rdma_mr_pool pool;
@@ -297,38 +274,23 @@ static inline struct xprt_rdma *to_xprt_rdma(struct rpc_xprt *xprt)
 	return container_of(xprt, struct xprt_rdma, xprt);
 }
 
-/**
- * xprt_rdma_swaps - is there a swap file on one of its mounts?
- * @rx: transport
- *
- * Context: any.
- *
- * Return: true if so.
- */
-static inline bool xprt_rdma_swaps(struct xprt_rdma *rx)
-{
-	return atomic_read(&rx->xprt.swapper);
-}
-
-/* Pages wait for a transport with a swap file. Undo: memalloc_noreclaim_restore() */
-static inline unsigned int xprt_rdma_use_reserves(struct xprt_rdma *rx)
-{
-	return xprt_rdma_swaps(rx) ? memalloc_noreclaim_save() : 0;
-}
-
 static inline struct xprt_rdma_req *to_xprt_rdma_req(struct rpc_rqst *rqst)
 {
 	return container_of(rqst, struct xprt_rdma_req, rqst);
 }
 
-/**
- * xprt_rdma_req_on_wire - was this request sent and not answered?
- * @req: slot
- *
- * Context: any.
- *
- * Return: true if so.
- */
+/* Is there a swap file on one of its mounts? */
+static inline bool xprt_rdma_swaps(struct xprt_rdma *rx)
+{
+	return atomic_read(&rx->xprt.swapper);
+}
+
+/* Undone by memalloc_noreclaim_restore() */
+static inline unsigned int xprt_rdma_use_reserves(struct xprt_rdma *rx)
+{
+	return xprt_rdma_swaps(rx) ? memalloc_noreclaim_save() : 0;
+}
+
 static inline bool xprt_rdma_req_on_wire(const struct xprt_rdma_req *req)
 {
 	return atomic_read(&req->state) != XPRT_RDMA_REQ_IDLE;
@@ -355,44 +317,92 @@ void xprt_rdma_close(struct rpc_xprt *xprt);
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt);
 
 /* version.c */
+#ifdef CONFIG_RPCRDMA_V2
 void xprt_rdma_version_init(struct xprt_rdma *rx);
+void xprt_rdma_version_destroy(struct xprt_rdma *rx);
+u32 xprt_rdma_version_max(void);
 void xprt_rdma_version_begin(struct xprt_rdma *rx, struct rpcrdma_ep *ep);
 void xprt_rdma_version_end(struct xprt_rdma *rx);
 void xprt_rdma_version_refused(struct xprt_rdma *rx, int err);
-void xprt_rdma_version_first_sent(struct xprt_rdma *rx);
 void xprt_rdma_version_form(const struct xprt_rdma *rx,
 			    struct xprt_rdma_req *req);
+void xprt_rdma_version_sent(struct xprt_rdma *rx);
 bool xprt_rdma_version_heard(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
 			     const struct rpcrdma_hdr *hdr);
 bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
 			      const struct rpcrdma_hdr *hdr);
+u32 xprt_rdma_version_bc_hdr_len(const struct xprt_rdma *rx);
+void xprt_rdma_version_show(const struct xprt_rdma *rx, struct seq_file *seq);
 
-/**
- * xprt_rdma_version_sent - a Call was posted
- * @rx: transport
- *
- * Context: process, under xprt_rdma.lock.
- */
-static inline void xprt_rdma_version_sent(struct xprt_rdma *rx)
-{
-	if (unlikely(rx->nego.state == RPCRDMA_NEGO_FIRST))
-		xprt_rdma_version_first_sent(rx);
-}
-
-/**
- * xprt_rdma_version_settled - is the version of the connection known?
- * @rx: transport
- *
- * What is settled stays so as long as anything is received.
- *
- * Context: any.
- *
- * Return: true if so.
- */
+/* A settled version stays so as long as anything is received */
 static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
 {
-	return likely(READ_ONCE(rx->nego.state) == RPCRDMA_NEGO_SETTLED);
+	return READ_ONCE(rx->version.nego.state) == RPCRDMA_NEGO_SETTLED;
 }
+
+/* Do the headers of a Call with chunks, and of its Reply, have the option? */
+static inline bool xprt_rdma_version_option(const struct xprt_rdma *rx)
+{
+	return rx->version.form.option;
+}
+#else
+static inline void xprt_rdma_version_init(struct xprt_rdma *rx) { }
+static inline void xprt_rdma_version_destroy(struct xprt_rdma *rx) { }
+static inline void xprt_rdma_version_end(struct xprt_rdma *rx) { }
+static inline void xprt_rdma_version_refused(struct xprt_rdma *rx, int err) { }
+static inline void xprt_rdma_version_sent(struct xprt_rdma *rx) { }
+static inline void xprt_rdma_version_show(const struct xprt_rdma *rx,
+					  struct seq_file *seq) { }
+
+static inline u32 xprt_rdma_version_max(void)
+{
+	return RPCRDMA_V1;
+}
+
+static inline void xprt_rdma_version_begin(struct xprt_rdma *rx,
+					   struct rpcrdma_ep *ep)
+{
+	mutex_lock(&rx->lock);
+	WRITE_ONCE(ep->version, RPCRDMA_V1);
+	WRITE_ONCE(rx->inline_send, ep->prop.inline_send);
+	WRITE_ONCE(rx->inline_recv, ep->prop.inline_recv);
+	mutex_unlock(&rx->lock);
+}
+
+static inline void xprt_rdma_version_form(const struct xprt_rdma *rx,
+					  struct xprt_rdma_req *req)
+{
+	req->form = (struct rpcrdma_form){ .vers = RPCRDMA_V1 };
+}
+
+static inline bool xprt_rdma_version_heard(struct xprt_rdma *rx,
+					   struct rpcrdma_ep *ep,
+					   const struct rpcrdma_hdr *hdr)
+{
+	return true;
+}
+
+static inline bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
+					    const struct rpcrdma_hdr *hdr)
+{
+	return false;
+}
+
+static inline u32 xprt_rdma_version_bc_hdr_len(const struct xprt_rdma *rx)
+{
+	return RPCRDMA_HDR_MIN;
+}
+
+static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
+{
+	return true;
+}
+
+static inline bool xprt_rdma_version_option(const struct xprt_rdma *rx)
+{
+	return false;
+}
+#endif
 
 /* credits.c */
 void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits);
@@ -408,7 +418,8 @@ void xprt_rdma_req_destroy(struct xprt_rdma_req *req);
 void xprt_rdma_req_put(struct xprt_rdma_req *req);
 int xprt_rdma_reqs_create(struct xprt_rdma *rx, unsigned int count);
 void xprt_rdma_reqs_destroy(struct xprt_rdma *rx);
-int xprt_rdma_req_map_anew(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);
+int xprt_rdma_req_map(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);
+void xprt_rdma_req_fill(struct xprt_rdma_req *req, u32 len);
 int xprt_rdma_req_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);
 bool xprt_rdma_req_answered(struct xprt_rdma_req *req);
 bool xprt_rdma_reqs_answer_abandoned(struct xprt_rdma *rx, u32 xid);
@@ -419,34 +430,6 @@ int xprt_rdma_buf_alloc(struct rpc_task *task);
 void xprt_rdma_buf_free(struct rpc_task *task);
 void xprt_rdma_release_request(struct rpc_task *task);
 
-/**
- * xprt_rdma_req_map - map the buffer a request is sent from
- * @ep: endpoint
- * @req: request; not sent
- *
- * Context: as rpcrdma_dmabuf_map().
- *
- * Return: 0, at once when it is mapped for @ep already; or -EIO.
- */
-static inline int xprt_rdma_req_map(struct rpcrdma_ep *ep,
-				    struct xprt_rdma_req *req)
-{
-	return likely(req->hdr.ep == ep) ? 0 : xprt_rdma_req_map_anew(ep, req);
-}
-
-/**
- * xprt_rdma_req_fill - so much of the buffer is to be sent
- * @req: request; its buffer is mapped and written
- * @len: octets
- *
- * Context: any.
- */
-static inline void xprt_rdma_req_fill(struct xprt_rdma_req *req, u32 len)
-{
-	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
-	req->sge.length = len;
-}
-
 /* marshal.c */
 int xprt_rdma_marshal_req(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
 			  struct xprt_rdma_req *req);
@@ -456,6 +439,12 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst);
 
 /* reply.c */
 void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
+
+/* Parts of an xdr_buf, in their order */
+#define XPRT_RDMA_PART_HEAD	1U
+#define XPRT_RDMA_PART_PAGES	2U
+#define XPRT_RDMA_PART_TAIL	4U
+#define XPRT_RDMA_PART_ALL	7U
 
 /* mr.c */
 void xprt_rdma_mrs_init(struct xprt_rdma *rx);
@@ -473,12 +462,6 @@ int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			     void (*done)(struct rpcrdma_chain *chain,
 					  enum ib_wc_status status));
 
-/* Parts of an xdr_buf, in their order */
-#define XPRT_RDMA_PART_HEAD 1U
-#define XPRT_RDMA_PART_PAGES 2U
-#define XPRT_RDMA_PART_TAIL 4U
-#define XPRT_RDMA_PART_ALL 7U
-
 /* backchannel.c */
 #if defined(CONFIG_SUNRPC_BACKCHANNEL)
 int xprt_rdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs);
@@ -488,17 +471,20 @@ void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst);
 void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs);
 int xprt_rdma_bc_send_reply(struct rpc_rqst *rqst);
 void xprt_rdma_bc_received(struct xprt_rdma *rx, struct rpcrdma_recv *recv);
-void xprt_rdma_bc_refuse(struct xprt_rdma *rx, struct rpcrdma_recv *recv,
-			 enum rpcrdma_errcode errcode);
+void xprt_rdma_bc_send_rdma_error(struct xprt_rdma *rx,
+				  struct rpcrdma_recv *recv,
+				  enum rpcrdma_errcode errcode,
+				  const char *why);
 #else
 static inline void xprt_rdma_bc_received(struct xprt_rdma *rx,
 					 struct rpcrdma_recv *recv)
 {
 }
 
-static inline void xprt_rdma_bc_refuse(struct xprt_rdma *rx,
-				       struct rpcrdma_recv *recv,
-				       enum rpcrdma_errcode errcode)
+static inline void xprt_rdma_bc_send_rdma_error(struct xprt_rdma *rx,
+						struct rpcrdma_recv *recv,
+						enum rpcrdma_errcode errcode,
+						const char *why)
 {
 }
 #endif

@@ -138,7 +138,7 @@ abandon_force() {
 }
 
 # How many connections said so
-abandon_late() { dmesg | grep -c "rpcrdma: client $SERVER:20049 on rxe0: connection lost: an RPC had no Reply in its time (-110)" || :; }
+abandon_late() { dmesg | grep -c "rpcrdma: client $SERVER:20049 on rxe0: connection lost: an RPC timed out (-110)" || :; }
 
 # The RPC timeout costs the connection, which says so, and while there is none a soft mount
 # fails what it is asked. For NFSv3 only: what NFSv4 has sent, sunrpc lets wait as

@@ -209,7 +209,7 @@ bad_load_crowd() {
 bad_said() { [ "$(dmesg | grep -c "$1")" -gt "$2" ]; }
 bad_acknowledge() { nft delete table ip bad_acks 2>/dev/null || :; }
 bad_load_no_room() {
-	local job before text="no room for another callback"
+	local job before text="server exceeded its callback credits"
 	before=$(dmesg | grep -c "$text" || :)
 	trap bad_acknowledge EXIT
 	nft "add table ip bad_acks; add chain ip bad_acks in { type filter hook input priority 0; };
