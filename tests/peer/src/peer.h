@@ -156,6 +156,5 @@ void drop_messages(struct link *l);
 
 extern const struct command commands[];
 void run_statements(const struct stmt *s);
-void run_end(void);
 
 #endif /* PEER_H */

@@ -20,7 +20,6 @@ static struct vb_attr attr = {
 	.priv = private, .priv_len = 8,
 };
 
-static struct vb_listener *listener;
 static uint8_t frame[FRAME_MAX];
 static uint32_t last_cookie = COOKIE_SEND;
 
@@ -231,14 +230,6 @@ static void cmd_connect(const struct stmt *s)
 	link_open(s, c);
 }
 
-static void cmd_connect_refused(const struct stmt *s)
-{
-	if (vb_connect(server(), port(), &attr, patience()))
-		die_at(s->at, "the connection was not refused");
-	if (s->args.n && !strstr(vb_why(), s->args.t[0].text + 1))
-		die_at(s->at, "failed, but: %s", vb_why());
-}
-
 static void cmd_connect_start(const struct stmt *s)
 {
 	struct vb_conn *c = vb_connect_start(server(), port(), &attr, patience());
@@ -252,40 +243,6 @@ static void cmd_connect_finish(const struct stmt *s)
 {
 	if (vb_connect_finish(the_link(s)->conn, patience()))
 		die_at(s->at, "no connection: %s", vb_why());
-}
-
-static void cmd_listen(const struct stmt *s)
-{
-	listener = vb_listen("0.0.0.0", number_or(s, 0, port()));
-	if (!listener)
-		die_at(s->at, "cannot listen: %s", vb_why());
-}
-
-static struct vb_conn *next_request(const struct stmt *s)
-{
-	struct vb_conn *c = listener ? vb_next_request(listener, patience()) : NULL;
-
-	if (!c)
-		die_at(s->at, "no Connect Request: %s", listener ? vb_why() : "no \"listen\"");
-	return c;
-}
-
-static void cmd_accept(const struct stmt *s)
-{
-	struct vb_conn *c = next_request(s);
-
-	link_open(s, c);
-	if (vb_accept(c, &attr))
-		die_at(s->at, "cannot accept: %s", vb_why());
-}
-
-static void cmd_reject(const struct stmt *s)
-{
-	struct vb_conn *c = next_request(s);
-
-	if (vb_reject(c, frame, frame_build(&s->items, frame, 148)))
-		die_at(s->at, "cannot reject: %s", vb_why());
-	vb_free(c);
 }
 
 static void cmd_use(const struct stmt *s)
@@ -402,11 +359,6 @@ static void cmd_expect(const struct stmt *s)
 	free(m);
 }
 
-static void cmd_take(const struct stmt *s)
-{
-	free(next_message(s, the_link(s)));
-}
-
 static void cmd_expect_nothing(const struct stmt *s)
 {
 	struct link *l = the_link(s);
@@ -435,11 +387,6 @@ static void rdma(const struct stmt *s, enum ibv_wr_opcode opcode)
 	if (refused != (l->done_status == IBV_WC_REM_ACCESS_ERR ||
 			l->done_status == IBV_WC_REM_INV_REQ_ERR))
 		die_at(s->at, "completion status: %s", ibv_wc_status_str(l->done_status));
-}
-
-static void cmd_rdma_read(const struct stmt *s)
-{
-	rdma(s, IBV_WR_RDMA_READ);
 }
 
 static void cmd_rdma_write(const struct stmt *s)
@@ -508,12 +455,8 @@ const struct command commands[] = {
 	{ "ack-timeout", cmd_ack_timeout, NO_BLOCK },
 	{ "unestablished", cmd_unestablished, NO_BLOCK },
 	{ "connect", cmd_connect, NO_BLOCK },
-	{ "connect-refused", cmd_connect_refused, NO_BLOCK },
 	{ "connect-start", cmd_connect_start, NO_BLOCK },
 	{ "connect-finish", cmd_connect_finish, NO_BLOCK },
-	{ "listen", cmd_listen, NO_BLOCK },
-	{ "accept", cmd_accept, NO_BLOCK },
-	{ "reject", cmd_reject, ITEMS },
 	{ "use", cmd_use, NO_BLOCK },
 	{ "expect-private", cmd_expect_private, ITEMS },
 	{ "expect-initiator-depth", cmd_expect_initiator_depth, NO_BLOCK },
@@ -525,9 +468,7 @@ const struct command commands[] = {
 	{ "send", cmd_send, ITEMS },
 	{ "wait-sent", cmd_wait_sent, NO_BLOCK },
 	{ "expect", cmd_expect, ITEMS },
-	{ "take", cmd_take, NO_BLOCK },
 	{ "expect-nothing", cmd_expect_nothing, NO_BLOCK },
-	{ "rdma-read", cmd_rdma_read, NO_BLOCK },
 	{ "rdma-write", cmd_rdma_write, NO_BLOCK },
 	{ "rdma-write-imm", cmd_rdma_write_imm, NO_BLOCK },
 	{ "delay-us", cmd_delay_us, NO_BLOCK },
@@ -541,10 +482,4 @@ void run_statements(const struct stmt *s)
 {
 	for (; s; s = s->next)
 		s->command->run(s);
-}
-
-void run_end(void)
-{
-	links_end();
-	vb_unlisten(listener);
 }

@@ -47,7 +47,7 @@ static void play(const struct stmt *script, int number)
 	var_set("process", number);
 	srandom(1 + number);
 	run_statements(script);
-	run_end();
+	links_end();
 }
 
 static int play_many(const struct stmt *script, int n)

@@ -3,7 +3,7 @@
  * A bad server: RPC-over-RDMA to the client, TCP to the real nfsd. The rules
  * say where it deviates; without rules it follows the protocol.
  *
- *   proxy [-p PORT] [-n NFSD_PORT] [-s SEED] [-o REPORT] RULES
+ *   proxy [-p PORT] [-s SEED] [-o REPORT] RULES
  *
  * SIGUSR1 sends the Replies that are held, SIGUSR2 the oldest of them. SIGHUP
  * writes the counts to REPORT, key=value in one line, resets them, and reads
@@ -221,14 +221,12 @@ static void loop_once(void)
 
 int main(int argc, char **argv)
 {
-	const char *nfsd_port = "2049";
 	int c, port = 20050;
 	sigset_t set;
 
-	while ((c = getopt(argc, argv, "p:n:s:o:")) != -1) {
+	while ((c = getopt(argc, argv, "p:s:o:")) != -1) {
 		switch (c) {
 		case 'p': port = atoi(optarg); break;
-		case 'n': nfsd_port = optarg; break;
 		case 's': srandom(atoi(optarg)); break;
 		case 'o': report_file = optarg; break;
 		default: return 2;
@@ -244,7 +242,7 @@ int main(int argc, char **argv)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal_fd = signalfd(-1, &set, SFD_NONBLOCK);
-	nfsd_fd = nfsd_connect(nfsd_port);
+	nfsd_fd = nfsd_connect();
 	listener = vb_listen("0.0.0.0", port);
 	if (!listener)
 		errx(1, "listen: %s", vb_why());

@@ -283,7 +283,7 @@ void rules_call(enum proc proc, struct deviation *dev);
 
 /* ---- proxy_nfsd.c: nfsd's side ------------------------------------------ */
 
-int nfsd_connect(const char *port);
+int nfsd_connect(void);
 void nfsd_send(const uint8_t *msg, uint32_t len);
 /* Length of the next whole message, or 0 if there is none yet */
 uint32_t nfsd_receive(uint8_t **msg);

@@ -357,26 +357,19 @@ static int next_wc(struct vb_conn *c, struct vb_event *ev)
 	return 0;
 }
 
-/* CM events that end the connection show as VB_DOWN, from next_down() */
-static int next_cm(struct vb_conn *c, struct vb_event *ev)
+static void take_cm(struct vb_conn *c)
 {
 	struct rdma_cm_event *event = vb_cm_wait(c->events, 0);
-	int up;
 
 	if (!event)
-		return 0;
-	up = event->event == RDMA_CM_EVENT_ESTABLISHED;
-	if (!up && event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
+		return;
+	if (event->event != RDMA_CM_EVENT_ESTABLISHED &&
+	    event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
 		/* Also a reject, of a connection that was not established */
 		c->told = 1;
 		went_down(c, rdma_event_str(event->event));
 	}
 	rdma_ack_cm_event(event);
-	if (up) {
-		memset(ev, 0, sizeof(*ev));
-		ev->type = VB_UP;
-	}
-	return up;
 }
 
 static int next_down(struct vb_conn *c, struct vb_event *ev)
@@ -410,7 +403,8 @@ int vb_next(struct vb_conn *c, int ms, struct vb_event *ev)
 
 	for (;;) {
 		/* The CM first: earlier completions then precede VB_DOWN */
-		if (next_cm(c, ev) || next_wc(c, ev) || next_down(c, ev))
+		take_cm(c);
+		if (next_wc(c, ev) || next_down(c, ev))
 			return 1;
 		vb_fds(c, fds);
 		n = poll(fds, 2, vb_ms_left(end));

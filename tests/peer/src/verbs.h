@@ -79,10 +79,9 @@ struct vb_attr {
  * @VB_RECV: a message: @data, @len, @invalidated, @inv_rkey; return its buffer
  *	with vb_recv_done()
  * @VB_DONE: an operation completed: @cookie, @status
- * @VB_UP: the connection is established (passive side only)
  * @VB_DOWN: the connection is down, for the reason @why; returned once
  */
-enum vb_type { VB_RECV = 1, VB_DONE, VB_UP, VB_DOWN };
+enum vb_type { VB_RECV = 1, VB_DONE, VB_DOWN };
 
 struct vb_event {
 	enum vb_type type;
@@ -169,14 +168,11 @@ struct vb_listener {
 	struct rdma_cm_id *id;
 };
 
-/* @addr: "0.0.0.0" for any */
+/* @addr: "0.0.0.0" for any. After a failure the caller ends the program */
 struct vb_listener *vb_listen(const char *addr, int port);
-void vb_unlisten(struct vb_listener *listener);
 /* The next Connect Request, its private data in @peer_priv */
 struct vb_conn *vb_next_request(struct vb_listener *listener, int ms);
-/* VB_UP follows, perhaps after the first messages */
 int vb_accept(struct vb_conn *conn, const struct vb_attr *attr);
-int vb_reject(struct vb_conn *conn, const void *priv, uint8_t len);
 
 /* Moves the queue pair to the error state. The CM sends nothing */
 int vb_kill(struct vb_conn *conn);

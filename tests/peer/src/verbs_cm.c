@@ -235,12 +235,11 @@ struct vb_listener *vb_listen(const char *addr, int port)
 
 	if (!l || !vb_pd())
 		return NULL;
-	if (inet_pton(AF_INET, addr, &sin.sin_addr) != 1) {
-		vb_fail("bad address %s", addr);
-		goto out;
-	}
 	l->events = rdma_create_event_channel();
-	if (!l->events || rdma_create_id(l->events, &l->id, l, RDMA_PS_TCP))
+	if (inet_pton(AF_INET, addr, &sin.sin_addr) != 1)
+		vb_fail("bad address %s", addr);
+	else if (!l->events ||
+		 rdma_create_id(l->events, &l->id, l, RDMA_PS_TCP))
 		vb_fail_errno("rdma_create_id");
 	else if (rdma_bind_addr(l->id, (struct sockaddr *)&sin))
 		vb_fail_errno("rdma_bind_addr");
@@ -248,20 +247,7 @@ struct vb_listener *vb_listen(const char *addr, int port)
 		vb_fail_errno("rdma_listen");
 	else
 		return l;
-out:
-	vb_unlisten(l);
 	return NULL;
-}
-
-void vb_unlisten(struct vb_listener *l)
-{
-	if (!l)
-		return;
-	if (l->id)
-		rdma_destroy_id(l->id);
-	if (l->events)
-		rdma_destroy_event_channel(l->events);
-	free(l);
 }
 
 struct vb_conn *vb_next_request(struct vb_listener *l, int ms)
@@ -304,13 +290,6 @@ int vb_accept(struct vb_conn *c, const struct vb_attr *attr)
 		return -1;
 	if (rdma_accept(c->id, &param))
 		return vb_fail_errno("rdma_accept");
-	return 0;
-}
-
-int vb_reject(struct vb_conn *c, const void *priv, uint8_t len)
-{
-	if (rdma_reject(c->id, priv, len))
-		return vb_fail_errno("rdma_reject");
 	return 0;
 }
 
