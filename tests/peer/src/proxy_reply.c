@@ -248,52 +248,45 @@ static bool build(struct reply *r)
 
 /* ---- other messages ----------------------------------------------------- */
 
+static void send_words(struct call *call, const uint32_t *words, unsigned int n)
+{
+	uint8_t wire[8 * RPCRDMA_WORD];
+
+	for (unsigned int i = 0; i < n; i++)
+		rpc_set_word(wire, i * RPCRDMA_WORD, words[i]);
+	conn_send(call->conn, wire, n * RPCRDMA_WORD, NULL);
+}
+
 static void send_error(struct call *call, enum error_kind kind, uint32_t xid)
 {
-	struct rpcrdma_enc enc;
-	uint8_t wire[64];
-	uint32_t len;
+	/* Version (0: that of the Call), and the words after the fixed part */
+	static const struct {
+		uint32_t vers, n, words[3];
+	} errors[] = {
+		[ERROR_VERS]	 = { 1, 3, { RPCRDMA_ERR_VERS, 2, 3 } },
+		[ERROR_CHUNK]	 = { 1, 1, { RPCRDMA_ERR_CHUNK } },
+		[ERROR_UNKNOWN]	 = { 1, 1, { 77 } },
+		[ERROR_BARE]	 = { 1, 0, { 0 } },
+		[ERROR_VERS_CUT] = { 1, 1, { RPCRDMA_ERR_VERS } },
+		[ERROR_VERS_ONE] = { 0, 3, { RPCRDMA_ERR_VERS, 1, 1 } },
+		[ERROR_OPTION]	 = { 2, 1, { RPCRDMA_ERR_INVAL_OPTION } },
+		[ERROR_HEADER]	 = { 2, 1, { RPCRDMA_ERR_BAD_HEADER } },
+	};
+	uint32_t words[7] = { xid, errors[kind].vers, credits_of(call), RPCRDMA_ERROR };
 
-	rpcrdma_enc_init(&enc, wire, sizeof(wire));
-	switch (kind) {
-	case ERROR_VERS:
-	case ERROR_VERS_CUT:
-		rpcrdma_enc_err_vers(&enc, xid, RPCRDMA_V1, credits_of(call), 2, 3);
-		break;
-	case ERROR_VERS_ONE:
-		rpcrdma_enc_err_vers(&enc, xid, call->hdr.vers, credits_of(call), 1, 1);
-		break;
-	case ERROR_OPTION:
-		rpcrdma_enc_error(&enc, xid, RPCRDMA_V2, credits_of(call),
-				  RPCRDMA_ERR_INVAL_OPTION);
-		break;
-	case ERROR_HEADER:
-		rpcrdma_enc_error(&enc, xid, RPCRDMA_V2, credits_of(call),
-				  RPCRDMA_ERR_BAD_HEADER);
-		break;
-	default:
-		rpcrdma_enc_error(&enc, xid, RPCRDMA_V1, credits_of(call), RPCRDMA_ERR_CHUNK);
-		break;
-	}
-	len = enc.len;
-	if (kind == ERROR_UNKNOWN)
-		rpc_set_word(wire, RPCRDMA_FIXED_LEN, 77);
-	if (kind == ERROR_BARE)
-		len = RPCRDMA_FIXED_LEN;
-	if (kind == ERROR_VERS_CUT)
-		len = RPCRDMA_FIXED_LEN + RPCRDMA_WORD;
-	conn_send(call->conn, wire, len, NULL);
+	if (!words[1])
+		words[1] = call->hdr.vers;
+	memcpy(&words[4], errors[kind].words, sizeof(errors[kind].words));
+	send_words(call, words, 4 + errors[kind].n);
 }
 
 static void send_done(struct call *call)
 {
-	struct rpcrdma_enc enc;
-	uint8_t wire[64];
+	const uint32_t words[] = {
+		call->hdr.xid, RPCRDMA_V1, credits_of(call), RPCRDMA_DONE
+	};
 
-	rpcrdma_enc_init(&enc, wire, sizeof(wire));
-	rpcrdma_enc_fixed(&enc, call->hdr.xid, RPCRDMA_V1, credits_of(call),
-			  RPCRDMA_DONE);
-	conn_send(call->conn, wire, enc.len, NULL);
+	send_words(call, words, 4);
 }
 
 static void set_xid(struct reply *r, uint32_t xid)
