@@ -47,7 +47,7 @@ int xprt_rdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs)
 	return 0;
 }
 
-/* A page each way is what the slots for callbacks have */
+/* The slots for callbacks have a page each way */
 size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt)
 {
 	struct xprt_rdma *rx = to_xprt_rdma(xprt);

@@ -30,7 +30,7 @@ static int xprt_rdma_client_setup(struct rpcrdma_ep *ep)
 	return xprt_rdma_mrs_setup(ep->owner, ep);
 }
 
-/* xprt_destroy() waits for the send lock, which the worker holds meanwhile */
+/* xprt_destroy() waits for the send lock, which the worker holds */
 static bool xprt_rdma_connect_unwanted(const struct xprt_rdma *rx)
 {
 	return !kref_read(&rx->xprt.kref);

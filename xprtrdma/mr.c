@@ -56,7 +56,6 @@ static struct xprt_rdma_mr *xprt_rdma_mr_alloc(struct rpcrdma_ep *ep)
 	}
 	mr->ep = ep;
 	INIT_LIST_HEAD(&mr->list);
-	/* What is the same each time; the rest is set when they are used */
 	mr->reg.wr.opcode = IB_WR_REG_MR;
 	mr->reg.mr = mr->mr;
 	mr->inv.opcode = IB_WR_LOCAL_INV;
@@ -76,17 +75,6 @@ static void xprt_rdma_mr_free(struct xprt_rdma_mr *mr)
 	kfree(mr);
 }
 
-/* Once for a connection, as the allocation is retried */
-static void xprt_rdma_mrs_log_short(struct xprt_rdma_mr_pool *pool,
-				    const struct rpcrdma_ep *ep, long err)
-{
-	if (pool->logged_short)
-		return;
-	pool->logged_short = true;
-	rpcrdma_ep_warn(ep, "failed to allocate MR, %u in pool (%ld)",
-			pool->count, err);
-}
-
 /* Return: how many were added, at most @nr and up to the limit */
 static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 				      struct rpcrdma_ep *ep, unsigned int nr)
@@ -98,7 +86,11 @@ static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 	for (added = 0; added < nr && pool->count < pool->limit; added++) {
 		mr = xprt_rdma_mr_alloc(ep);
 		if (IS_ERR(mr)) {
-			xprt_rdma_mrs_log_short(pool, ep, PTR_ERR(mr));
+			/* Once for a connection, as the allocation is retried */
+			if (!pool->logged_short)
+				rpcrdma_ep_warn(ep, "failed to allocate MR, %u in pool (%ld)",
+						pool->count, PTR_ERR(mr));
+			pool->logged_short = true;
 			break;
 		}
 		spin_lock(&pool->lock);

@@ -28,10 +28,10 @@ static int xprt_rdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
 }
 
 /*
- * An RPC message in two parts: the page data are where they belong, @body is
- * what stands before and behind them. The Upper Layer wants the page data to
- * begin where it expects the head to end; a head that is shorter moves that
- * point, as nothing follows the page data then.
+ * An RPC message in two parts: the page data are in place, @body is the part
+ * before and behind them. The Upper Layer expects the page data where it
+ * expects the head to end. A shorter head moves that point, as nothing follows
+ * the page data then.
  */
 static int xprt_rdma_place_around(struct rpc_rqst *rqst, const u8 *body,
 				  u32 len, u32 written)
@@ -57,7 +57,7 @@ static int xprt_rdma_place_around(struct rpc_rqst *rqst, const u8 *body,
 	return min_t(u32, len + data, buf->buflen);
 }
 
-/* Nothing is in a chunk. Return: octets of the RPC message, or -EIO */
+/* Nothing is in a chunk. Return: bytes of the RPC message, or -EIO */
 static int xprt_rdma_place_inline(struct xprt_rdma_req *req,
 				  const struct rpcrdma_hdr *hdr)
 {
@@ -189,7 +189,7 @@ static void xprt_rdma_inv_done(struct rpcrdma_chain *chain,
 }
 
 /*
- * RFC 8797, section 4.1: a Responder invalidates an rkey of the Call that it
+ * RFC 8797, 4.1: a Responder invalidates an rkey of the Call that it
  * answers, or none.
  */
 static void xprt_rdma_bad_invalidation(struct rpcrdma_ep *ep)
@@ -199,8 +199,8 @@ static void xprt_rdma_bad_invalidation(struct rpcrdma_ep *ep)
 }
 
 /*
- * The request was on the wire and is the caller's. When the connection goes
- * down here, its RPC goes on pending and is sent again on the next one.
+ * The request was on the wire and is the caller's. If the connection goes down
+ * here, the RPC stays pending and is sent again on the next one.
  */
 static void xprt_rdma_reply_matched(struct rpcrdma_ep *ep,
 				    struct xprt_rdma_req *req,
@@ -227,7 +227,7 @@ out_drop:
 	xprt_rdma_unpin(&req->rqst);
 }
 
-/* No RPC waits for this one: abandoned, answered before, or never ours */
+/* No RPC waits for it: aborted, answered before, or never sent */
 static void xprt_rdma_reply_unmatched(struct rpcrdma_ep *ep,
 				      struct rpcrdma_recv *recv)
 {
@@ -235,7 +235,7 @@ static void xprt_rdma_reply_unmatched(struct rpcrdma_ep *ep,
 	bool abandoned;
 
 	abandoned = xprt_rdma_reqs_answer_abandoned(rx, recv->hdr.xid);
-	/* An abandoned RPC's own MRs are back in the pool, or being fenced */
+	/* The MRs of an aborted RPC are idle, or being invalidated */
 	if (recv->invalidated &&
 	    (!abandoned ||
 	     xprt_rdma_mrs_in_use(rx, recv->inv_rkey, recv->hdr.xid)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Requests: the slots of a transport, their buffers, and who holds them.
+ * Requests: the slots of a transport, their buffers and references.
  *
  * The RPC layer holds a request from alloc_slot to free_slot, and the wire
  * from the Send until the Reply is here or the connection is gone. The Send of

@@ -6,9 +6,9 @@
 #include "xprt_rdma.h"
 
 /*
- * Called with rx->lock. A request that is on the wire, or whose MRs a Reply
- * still invalidates, is not sent twice on one connection: the server would
- * answer both, and the second Reply has no credit.
+ * Called with rx->lock. A request that is on the wire, or whose MRs are being
+ * invalidated after its Reply, is not sent twice on one connection: the server
+ * would answer both, and the second Reply has no credit.
  *
  * Return: 0; -ENOTCONN to connect first; -EBADSLT to wait for a credit.
  */
@@ -18,7 +18,7 @@ static int xprt_rdma_may_send(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 
 	/*
 	 * sunrpc of 6.1 sends an RPC that timed out although the connection is
-	 * to be closed for it. Its Reply may be arriving meanwhile.
+	 * to be closed for it. Its Reply may be arriving.
 	 */
 	if (!xprt_connected(xprt) || test_bit(XPRT_CLOSE_WAIT, &xprt->state) ||
 	    !rx->ep || !rpcrdma_ep_live(rx->ep))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The client transport: what its files share.
+ * The client transport: declarations that its files share.
  */
 #ifndef XPRT_RDMA_H
 #define XPRT_RDMA_H
