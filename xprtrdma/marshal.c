@@ -66,18 +66,19 @@ static void xprt_rdma_plan(struct xprt_rdma_call *call)
 		.reply_ddp = call->rcv->flags & XDRBUF_READ,
 		.no_ddp = test_bit(RPCAUTH_AUTH_DATATOUCH,
 				   &call->req->rqst.rq_cred->cr_auth->au_flags),
+		.option = xprt_rdma_version_option(rx, false),
 		.inline_send = rx->inline_send,
 		.inline_recv = rx->inline_recv,
 		.mr_bytes = (call->ep->sizes.mr_pages - 1) << PAGE_SHIFT,
 	};
 
 	rpcrdma_plan_call(&call->plan, &shape);
-	if (!xprt_rdma_version_option(rx) ||
+	/* Version 2 may write a header with chunks in a longer form */
+	if (xprt_rdma_version_option(rx, true) == shape.option ||
 	    (call->plan.mode == RPCRDMA_CALL_INLINE &&
 	     !call->plan.write_list && !call->plan.reply_chunk))
 		return;
-	/* Headers with chunks are longer then */
-	shape.option = true;
+	shape.option = !shape.option;
 	rpcrdma_plan_call(&call->plan, &shape);
 }
 

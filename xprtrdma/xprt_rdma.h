@@ -340,10 +340,11 @@ static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
 	return READ_ONCE(rx->version.nego.state) == RPCRDMA_NEGO_SETTLED;
 }
 
-/* Do the headers of a Call with chunks, and of its Reply, have the option? */
-static inline bool xprt_rdma_version_option(const struct xprt_rdma *rx)
+/* Is a Call, with chunks or without, written by the option? */
+static inline bool xprt_rdma_version_option(const struct xprt_rdma *rx,
+					    bool chunks)
 {
-	return rx->version.form.option;
+	return chunks ? rx->version.form.option : rx->version.plain_form.option;
 }
 #else
 static inline void xprt_rdma_version_init(struct xprt_rdma *rx) { }
@@ -398,7 +399,8 @@ static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
 	return true;
 }
 
-static inline bool xprt_rdma_version_option(const struct xprt_rdma *rx)
+static inline bool xprt_rdma_version_option(const struct xprt_rdma *rx,
+					    bool chunks)
 {
 	return false;
 }
