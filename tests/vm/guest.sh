@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What test scripts in a guest use; see tests/vm/README. A script begins with
+# What test scripts in a guest use; see tests/vm/README.rst. A script begins with
 #
 #	. /test/guest.sh
 #
