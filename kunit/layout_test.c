@@ -403,7 +403,7 @@ static void plan_layout_gss(struct kunit *test)
 		{ GSS_SERVICE, 3, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ GSS_SERVICE, 0, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ GSS_SERVICE, 2, 64, 64, RPCRDMA_LAYOUT_ONE_PIECE },
-		/* A context is set up: INIT, CONTINUE_INIT; svcrdma/arg.c uses pages */
+		/* A context is set up: INIT, CONTINUE_INIT; svcrdma/rq_arg.c uses pages */
 		{ GSS_PROC, 1, 64, 64, RPCRDMA_LAYOUT_CHUNK },
 		{ GSS_PROC, 1, 64, 63, RPCRDMA_LAYOUT_ONE_PIECE },
 		{ GSS_PROC, 2, 64, 63, RPCRDMA_LAYOUT_ONE_PIECE },

@@ -16,7 +16,7 @@
 #include <linux/sunrpc/xprt.h>
 
 #include "rpcrdma/rpc.h"
-#include "send.h"
+#include "svc_rdma.h"
 
 /* How long callbacks that were given up may have all credits while others wait */
 #define BC_PATIENCE	(30 * HZ)

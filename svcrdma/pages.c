@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pages that RDMA Reads go to. They are exchanged one for one with those of
- * the nfsd thread that processes the Call, and the displaced ones serve the
- * next Reads: nobody allocates, and zeroes, 256 pages for each MiB.
+ * A pool of pages that RDMA Reads go to. They are exchanged one for one with those of the
+ * nfsd thread that processes the Call, and the displaced pages serve the next Reads: so a
+ * WRITE of 1 MiB does not cost the allocation, and zeroing, of 256 pages.
  *
- * The pool has only pages that nobody else refers to. An nfsd thread's buffers are not
- * all of that kind: a READ that was spliced and then truncated, or failed half way, has
- * left pages of the page cache among them, and nfsd does not know of them any more.
+ * The pool has only pages without other references. An nfsd thread may have others among its
+ * buffers: a READ that was spliced and then truncated, or failed half way, leaves pages of
+ * the page cache there.
  */
 
 #include <linux/mm.h>
@@ -20,15 +20,7 @@ static DEFINE_SPINLOCK(pool_lock);
 static struct page *pool[SVC_RDMA_POOL_PAGES];
 static unsigned int pool_nr;
 
-/**
- * svc_rdma_pages_get - take pages from the pool
- * @pages: to be filled in
- * @nr: how many are wanted
- *
- * Context: process. The caller owns the pages.
- *
- * Return: how many there were.
- */
+/* Takes up to @nr pages from the pool. Returns how many there were */
 unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
 {
 	spin_lock(&pool_lock);
@@ -39,14 +31,9 @@ unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
 	return nr;
 }
 
-/**
- * svc_rdma_pages_put - give pages to the pool
- * @pages: pages; the array has others on return
- * @nr: how many; none is NULL
- *
- * What the pool cannot hold is freed, and what somebody else refers to let go.
- *
- * Context: process.
+/*
+ * Gives pages to the pool; the array has others on return. Pages that the pool cannot hold,
+ * or that somebody else refers to, are put.
  */
 void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 {
@@ -69,15 +56,8 @@ void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 		release_pages(pages + keep, own - keep);
 }
 
-/**
- * svc_rdma_page_renew - a page of our own for one that others refer to
- * @page: page of an nfsd thread, which may be in the page cache, too
- *
- * Context: process, may sleep.
- *
- * Return: a page in its place, which is put; or NULL, when it is not.
- */
-struct page *svc_rdma_page_renew(struct page *page)
+/* A page in the place of one that others refer to, which is put; NULL: it is not */
+struct page *svc_rdma_page_replace(struct page *page)
 {
 	struct page *fresh = alloc_page(GFP_NOIO);
 
@@ -86,12 +66,7 @@ struct page *svc_rdma_page_renew(struct page *page)
 	return fresh;
 }
 
-/**
- * svc_rdma_pages_drain - free what the pool holds
- *
- * Context: process, within a spinlock too; called when no connection is left, so that
- * an idle module holds no memory.
- */
+/* When no connection is left, so that an idle module holds no memory; atomic context */
 void svc_rdma_pages_drain(void)
 {
 	spin_lock(&pool_lock);

@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include <rdma/rw.h>
 
-#include "read.h"
+#include "svc_rdma.h"
 
 /* Pages of a small I/O, at any alignment: see SVC_RDMA_RW_SMALL_LEN */
 #define SVC_RDMA_RW_SMALL	4
@@ -38,12 +38,22 @@ struct svc_rdma_rw {
 	struct scatterlist sgl[];
 };
 
-static struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn, bool large)
+static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 {
 	unsigned int max = large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
 	struct svc_rdma_rw *rw;
 
 	static_assert(SVC_RDMA_RW_SMALL * PAGE_SIZE == SVC_RDMA_RW_SMALL_LEN + PAGE_SIZE);
+	spin_lock(&conn->lock);
+	rw = conn->free_rws[large];
+	if (rw) {
+		conn->free_rws[large] = rw->next;
+		conn->nr_free_rws[large]--;
+	}
+	conn->nr_rws++;
+	spin_unlock(&conn->lock);
+	if (rw)
+		return rw;
 	rw = kvmalloc(struct_size(rw, sgl, max), GFP_NOIO);
 	if (rw) {
 		rw->large = large;
@@ -52,24 +62,9 @@ static struct svc_rdma_rw *rw_alloc(struct svc_rdma_conn *conn, bool large)
 		return rw;
 	}
 	spin_lock(&conn->lock);
-	conn->rws_taken--;
+	conn->nr_rws--;
 	spin_unlock(&conn->lock);
 	return NULL;
-}
-
-static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
-{
-	struct svc_rdma_rw *rw;
-
-	spin_lock(&conn->lock);
-	rw = conn->free_rws[large];
-	if (rw) {
-		conn->free_rws[large] = rw->next;
-		conn->nr_free_rws[large]--;
-	}
-	conn->rws_taken++;
-	spin_unlock(&conn->lock);
-	return likely(rw) ? rw : rw_alloc(conn, large);
 }
 
 static void rws_kvfree(struct svc_rdma_rw *rw)
@@ -82,35 +77,16 @@ static void rws_kvfree(struct svc_rdma_rw *rw)
 	}
 }
 
-/* Whoever calls it holds conn->lock */
-static void return_share(struct svc_rdma_conn *conn, u32 pages,
-				enum dma_data_direction dir)
+/* Makes contexts idle, from @rw on */
+static void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 {
-	if (dir == DMA_FROM_DEVICE) {
-		svc_rdma_budget_return(&conn->reads, pages);
-		return;
-	}
-	svc_rdma_budget_return(&conn->replies, pages);
-	if (unlikely(conn->ready) && svc_rdma_may_reply(conn))
-		svc_rdma_make_ready(conn);
-}
-
-/*
- * Makes contexts idle, from @rw on, and @pages available to the Reads, or the Replies, of
- * others. Not to @serve Calls that wait to read is for the caller who looks after them next.
- */
-static void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
-			   u32 pages, enum dma_data_direction dir, bool serve)
-{
-	/* A Send without Writes has nothing that a Call waits for to read */
-	bool served = serve && (rw || dir == DMA_FROM_DEVICE);
 	struct svc_rdma_rw *next, *surplus = NULL;
 
 	spin_lock(&conn->lock);
 	for (; rw; rw = next) {
-		conn->rws_returned++;
 		next = rw->next;
-		if (unlikely(conn->nr_free_rws[rw->large] >= SVC_RDMA_RW_CACHED)) {
+		conn->nr_rws--;
+		if (conn->nr_free_rws[rw->large] >= SVC_RDMA_RW_CACHED) {
 			rw->next = surplus;
 			surplus = rw;
 			continue;
@@ -119,33 +95,11 @@ static void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
 		rw->next = conn->free_rws[rw->large];
 		conn->free_rws[rw->large] = rw;
 	}
-	if (pages)
-		return_share(conn, pages, dir);
-	if (unlikely(conn->waiting) && served) {
-		conn->starved = false;
-		svc_rdma_serve_waiting(conn);
-	}
 	spin_unlock(&conn->lock);
-	if (unlikely(surplus))
-		rws_kvfree(surplus);
+	rws_kvfree(surplus);
 }
 
-/*
- * One that got no MRs. Nobody has more of them for that, and Calls that lack them would wake
- * each other for ever. A set of Reads is released next, whatever is in it.
- */
-static void rw_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw,
-			    enum dma_data_direction dir)
-{
-	rws_put(conn, rw, 0, dir, dir == DMA_TO_DEVICE);
-}
-
-/**
- * svc_rdma_rws_free - free the idle contexts
- * @conn: connection whose contexts are all idle
- *
- * Context: any.
- */
+/* Frees the idle contexts of a connection that uses none any more */
 void svc_rdma_rws_free(struct svc_rdma_conn *conn)
 {
 	int i;
@@ -187,19 +141,45 @@ static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
 }
 
 /*
- * Are there Send Queue slots for @nents pages? What they take at least, and
- * without MRs, is one for as many as a WR has SGEs.
+ * Are there Send Queue slots for @nents pages? Without MRs rdma_rw takes at least one for as
+ * many as a WR has SGEs.
  */
 static bool rw_fits(const struct rpcrdma_ep *ep,
 		    const struct svc_rdma_rwset *set, u32 nents)
 {
-	u32 max = rpcrdma_sendq_max_chain(ep), sges;
+	u32 sges = set->dir == DMA_TO_DEVICE ? ep->qp->max_write_sge :
+					       ep->qp->max_read_sge;
 
-	if (likely(set->slots + nents < max))
-		return true;
-	sges = set->dir == DMA_TO_DEVICE ? ep->qp->max_write_sge :
-					   ep->qp->max_read_sge;
-	return set->slots + DIV_ROUND_UP(nents, max(sges, 1U)) < max;
+	return set->slots + DIV_ROUND_UP(nents, max(sges, 1U)) <
+	       rpcrdma_sendq_max_chain(ep);
+}
+
+/**
+ * svc_rdma_rw_mrs - MRs that rdma_rw takes for an RDMA Read or Write
+ * @conn: connection
+ * @pages: pages of our side
+ * @dir: DMA_FROM_DEVICE: Read; DMA_TO_DEVICE: Write
+ *
+ * As rdma_rw_io_needs_mr(). If ib_core.force_mr is set, which is for tests, a device that
+ * needs MRs only for some operations takes more of them than this. Then rdma_rw may find
+ * none, and the connection ends.
+ */
+u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
+		    enum dma_data_direction dir)
+{
+	const struct ib_device *device = conn->ep->device;
+	const struct ib_device_attr *attrs = &device->attrs;
+	bool read = dir == DMA_FROM_DEVICE;
+
+	if (!conn->queue.max_mrs)
+		return 0;
+	if (rdma_protocol_iwarp(device, conn->ep->id->port_num)) {
+		if (!read)
+			return 0;
+	} else if (attrs->max_sgl_rd && (!read || pages <= attrs->max_sgl_rd)) {
+		return 0;
+	}
+	return DIV_ROUND_UP(pages, clamp(attrs->max_fast_reg_page_list_len, 1U, 256U));
 }
 
 /* ib_core asks for memory, too: see svc_rdma_enter() */
@@ -214,6 +194,22 @@ static int rw_map(struct rpcrdma_ep *ep, struct svc_rdma_rw *rw, u32 handle,
 	return rc;
 }
 
+/* The Reads of a Call are charged before they begin */
+static int rw_charge_write(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
+			   u32 nents)
+{
+	u32 mrs = svc_rdma_rw_mrs(conn, nents, set->dir);
+
+	if (set->dir == DMA_FROM_DEVICE || !mrs)
+		return 0;
+	if (set->mrs + mrs > conn->queue.max_mrs)
+		return -EDQUOT;
+	if (!svc_rdma_charge_mrs(conn, mrs))
+		return -EAGAIN;
+	set->mrs += mrs;
+	return 0;
+}
+
 static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 		      const struct xdr_buf *buf, u32 at, u32 len, u32 handle,
 		      u64 offset)
@@ -225,18 +221,21 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	int rc;
 
 	rw = rw_get(conn, large);
-	if (unlikely(!rw))
+	if (!rw)
 		return -ENOMEM;
 	rw->next = NULL;
 	done = rw_fill(rw, buf, at, len);
 	rc = -EINVAL;
-	if (unlikely(!done))
+	if (!done)
 		goto out;
 	rc = -ENOSPC;
-	if (unlikely(!rw_fits(ep, set, rw->nents)))
+	if (!rw_fits(ep, set, rw->nents))
+		goto out;
+	rc = rw_charge_write(conn, set, rw->nents);
+	if (rc)
 		goto out;
 	rc = rw_map(ep, rw, handle, offset, set->dir);
-	if (unlikely(rc < 0))
+	if (rc < 0)
 		goto out;
 	set->slots += rc;
 	set->memory += large ? SVC_RDMA_RW_LARGE : 1;
@@ -245,7 +244,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	/* With MRs it may be more than estimated; there is a Send to come */
 	return set->slots < rpcrdma_sendq_max_chain(ep) ? done : -ENOSPC;
 out:
-	rw_put(conn, rw, set->dir);
+	rws_put(conn, rw);
 	return rc;
 }
 
@@ -262,7 +261,8 @@ out:
  *
  * Return: 0; -ENOSPC when the chain would be longer than the Send Queue;
  * -EINVAL when @buf ends before the segment does; -EAGAIN when the device
- * needs MRs for this and all are in use; -ENOMEM, -EIO.
+ * needs MRs for this and others have them, -EDQUOT when there are never so many;
+ * -ENOMEM, -EIO.
  */
 int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 		       const struct xdr_buf *buf, u32 at,
@@ -274,7 +274,7 @@ int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	while (done < seg->length) {
 		rc = rw_add_one(conn, set, buf, at + done, seg->length - done,
 				seg->handle, seg->offset + done);
-		if (unlikely(rc < 0))
+		if (rc < 0)
 			return rc;
 		done += rc;
 	}
@@ -310,77 +310,22 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 	return first;
 }
 
-static void rwset_release(struct svc_rdma_conn *conn,
-			  struct svc_rdma_rwset *set, bool serve)
+/* Operations are complete, or were never posted. The set is empty afterwards */
+void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
+			    struct svc_rdma_rwset *set)
 {
 	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_rw *rw;
 
-	if (!set->last && !set->pages)
-		return;
 	for (rw = set->last; rw; rw = rw->next)
 		rdma_rw_ctx_destroy(&rw->ctx, ep->qp, ep->id->port_num,
 				    rw->sgl, rw->nents, set->dir);
-	rws_put(conn, set->last, set->pages, set->dir, serve);
+	if (set->last)
+		rws_put(conn, set->last);
+	if (set->mrs)
+		svc_rdma_uncharge(conn, 0, 0, set->mrs);
 	set->last = NULL;
 	set->slots = 0;
 	set->memory = 0;
-	set->pages = 0;
-}
-
-/**
- * svc_rdma_rwset_release - unmap, and make the contexts idle
- * @conn: connection
- * @set: set whose operations are complete, or were never posted; is empty
- *	afterwards, and has no share of the connection's pages
- *
- * Context: process within svc_rdma_enter(), or a completion; does not sleep.
- */
-void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
-			    struct svc_rdma_rwset *set)
-{
-	rwset_release(conn, set, true);
-}
-
-/**
- * svc_rdma_rwset_undo - svc_rdma_rwset_release(), to wait for what the set lacked
- * @conn: connection
- * @set: set of Reads that were never posted
- *
- * No Call that waits is woken for what this one could not use. The caller puts it in
- * their list and looks who may begin.
- *
- * Context: process within svc_rdma_enter(); does not sleep.
- */
-void svc_rdma_rwset_undo(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set)
-{
-	rwset_release(conn, set, false);
-}
-
-/**
- * svc_rdma_rwset_alone - are there never more MRs for a set?
- * @conn: connection
- * @set: set to which svc_rdma_rwset_add() could not add for lack of MRs
- * @returned: conn->rws_returned when it was empty
- *
- * Context: process.
- *
- * Return: true when no other set had a context while this one was filled, or when it has
- * had all MRs itself: a context has one at least.
- */
-bool svc_rdma_rwset_alone(struct svc_rdma_conn *conn,
-			  const struct svc_rdma_rwset *set, u32 returned)
-{
-	const struct svc_rdma_rw *rw;
-	u32 own = 0;
-	bool alone;
-
-	for (rw = set->last; rw; rw = rw->next)
-		own++;
-	spin_lock(&conn->lock);
-	/* The one that found no MRs was returned at once */
-	alone = conn->rws_returned - returned == 1 &&
-		conn->rws_taken - conn->rws_returned == own;
-	spin_unlock(&conn->lock);
-	return alone || own >= conn->ep->rw_ctxs;
+	set->mrs = 0;
 }

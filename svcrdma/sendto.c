@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Replies: which part of the RPC message goes into which chunk, which stays
- * inline, and the one chain of RDMA Writes and a Send that carries all of it.
- *
- * Nobody waits for that chain. The pages it uses are taken out of the nfsd
- * thread and put when the Send completes; the Send Queue completes in order,
- * so the RDMA Writes are complete by then.
+ * Replies: which part of the RPC message goes into which chunk, which stays inline, and the
+ * one chain of RDMA Writes and a Send that carries all of it. No thread waits for that
+ * chain: the Send context owns the pages until it is complete. And RDMA_ERROR.
  */
 
 #include <linux/sunrpc/xdr.h>
 
-#include "rpcrdma/plan.h"
-#include "send.h"
+#include "svc_rdma.h"
 
 /*
- * A Reply that fits a page is copied behind its header: to give the device the
- * page would cost nfsd a new one, which the kernel may have to zero.
+ * A Reply that fits a page is copied behind its header: a page that the device reads costs
+ * nfsd a new one, which the kernel may have to zero.
  */
 #define SVC_RDMA_COPY_MAX	PAGE_SIZE
 
@@ -23,7 +19,7 @@
  * struct svc_rdma_target - a position in a Write or Reply chunk
  * @chunk: chunk
  * @index: segment
- * @used: octets of it that are taken
+ * @used: bytes of it that are taken
  */
 struct svc_rdma_target {
 	const struct rpcrdma_chunk *chunk;
@@ -49,7 +45,7 @@ static void leave_range(struct svc_rdma_reply *reply, u32 from, u32 to)
  * 8166, section 3.4.4.4). A chunk without room asks for the result inline
  * (section 4.3.2.3).
  */
-static int pair_results(struct svc_rdma_reply *reply)
+static int match_payloads(struct svc_rdma_reply *reply)
 {
 	const struct svc_rdma_call *call = reply->call;
 	struct rpcrdma_write_iter *it = &reply->it;
@@ -112,10 +108,7 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 	rpcrdma_enc_end(enc);
 }
 
-/*
- * A result within head or tail, or a Reply that is sent in place: the device reads nfsd's
- * first page, too.
- */
+/* Head and tail are in nfsd's first page */
 static void note_first_page(struct svc_rdma_reply *reply, u32 at, u32 len)
 {
 	u32 head = reply->buf->head[0].iov_len;
@@ -246,7 +239,7 @@ static int build_reply(struct svc_rdma_reply *reply)
 	const struct rpcrdma_enc *enc = &reply->send->enc;
 	int rc;
 
-	rc = pair_results(reply);
+	rc = match_payloads(reply);
 	if (rc)
 		return rc;
 	encode_header(reply, RPCRDMA_MSG);
@@ -258,57 +251,136 @@ static int build_reply(struct svc_rdma_reply *reply)
 }
 
 /*
- * nfsd reuses the pages that it still finds: those that the device will not read had
- * better stay, and the others must go.
+ * nfsd reuses the pages that it still finds: pages that the device will not read had better
+ * stay, and the others must go. A Send that has pages is signalled, so that they are
+ * uncharged though nothing else is sent.
  */
 static int settle_pages(struct svc_rdma_reply *reply, struct svc_rqst *rqstp)
 {
-	if (!svc_rdma_send_is_plain(reply->send))
-		return svc_rdma_send_take_pages(reply->send, rqstp,
-						!reply->first_page);
-	if (rqstp->rq_next_page > rqstp->rq_respages)
-		rqstp->rq_respages++;
-	return 0;
+	struct svc_rdma_send *send = reply->send;
+	struct page **page = rqstp->rq_respages;
+	int rc;
+
+	if (send->nr_sge == 1 && !send->writes.last) {
+		if (rqstp->rq_next_page > page)
+			rqstp->rq_respages++;
+		return 0;
+	}
+	rc = svc_rdma_send_own_pages(send, page + !reply->first_page,
+				     min(svc_rdma_reply_end(rqstp),
+					 page + RPCSVC_MAXPAGES));
+	if (!rc)
+		rqstp->rq_next_page = page;
+	return rc;
 }
 
-/* The Reply cannot travel, on this connection or on another like it */
-static int refuse(struct svc_rdma_reply *reply, const char *why)
+static void send_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 {
-	struct rpcrdma_hdr *hdr = &reply->call->recv->hdr;
-	struct svc_rdma_send *send = reply->send;
-
-	rpcrdma_ep_warn(send->conn->ep, "a reply of %u octets, XID 0x%08x, %s",
-			reply->buf->len, hdr->xid, why);
-	svc_rdma_send_reset(send, hdr->vers);
-	rpcrdma_enc_error(&send->enc, hdr->xid, hdr->vers,
-			  send->conn->ep->sizes.credits, RPCRDMA_ERR_CHUNK,
-			  &send->conn->limits);
-	svc_rdma_call_put_recv(reply->call);
-	return svc_rdma_send_post(send, 0);
+	svc_rdma_send_put(container_of(chain, struct svc_rdma_send, chain));
 }
 
 /*
- * -EAGAIN: this device writes from MRs, and none is left. Others have them, so that the
- * client's next connection may carry the Reply. An error would say that the RPC failed,
- * which was executed: that is left for where no connection helps.
+ * Posts RDMA Writes and the Send with one doorbell; does not wait for slots. The context
+ * belongs to the Send Queue afterwards, or is put. @inv_handle: rkey for the peer's device
+ * to invalidate, or 0. Returns 0 or -ENOTCONN.
+ */
+int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
+{
+	struct svc_rdma_conn *conn = send->conn;
+	struct ib_send_wr *wr = &send->wr;
+	int rc;
+
+	send->sge[0].length = send->enc.len;
+	rpcrdma_dmabuf_sync_for_device(&send->buf, 0, send->enc.len);
+	wr->num_sge = send->nr_sge;
+	wr->opcode = inv_handle ? IB_WR_SEND_WITH_INV : IB_WR_SEND;
+	wr->ex.invalidate_rkey = inv_handle;
+
+	rpcrdma_chain_init(&send->chain, send_done);
+	rpcrdma_chain_append(conn->ep, &send->chain,
+			     svc_rdma_rwset_wrs(conn, &send->writes, &send->chain, wr));
+	send->chain.lazy = send->nr_sge == 1 && !send->writes.last;
+	rc = rpcrdma_sendq_post_lone(conn->ep, &send->chain,
+				     atomic_read(&conn->xprt.xpt_nr_rqsts) <= 1);
+	if (rc)
+		svc_rdma_send_put(send);
+	return rc;
+}
+
+/* Ends a connection on which a message could not be sent */
+static void send_failed(struct svc_rdma_conn *conn, int rc, const char *why)
+{
+	if (rc == -ENOBUFS)
+		why = "the client does not take what is sent";
+	if (rc != -ENOTCONN)
+		rpcrdma_ep_fail_reason(conn->ep, rc, why);
+}
+
+/*
+ * Answers a message with RDMA_ERROR (RFC 8166, 4.5) and gives its Receive back. @why: for the
+ * log, or NULL if it has been logged. Called within svc_rdma_enter(); sleeps for memory.
+ */
+void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+			      enum rpcrdma_errcode errcode, const char *why)
+{
+	u32 xid = recv->hdr.xid, vers = recv->hdr.vers;
+	u32 credits = conn->ep->sizes.credits;
+	struct svc_rdma_send *send;
+	int rc;
+
+	if (why)
+		rpcrdma_ep_warn(conn->ep, "message refused, XID 0x%08x: %s", xid, why);
+	rpcrdma_recv_put(recv);
+	send = svc_rdma_send_get(conn, vers, GFP_NOIO);
+	if (IS_ERR(send)) {
+		send_failed(conn, PTR_ERR(send), "an error could not be sent");
+		return;
+	}
+	rpcrdma_enc_error(&send->enc, xid, vers, credits, errcode, &conn->limits);
+	rc = svc_rdma_send_post(send, 0);
+	if (rc)
+		send_failed(conn, rc, "an error could not be sent");
+}
+
+/* Rejects a Call that cannot be had, on this connection or on another like it */
+void svc_rdma_reject_call(struct svc_rdma_call *call, const char *why)
+{
+	struct rpcrdma_recv *recv = call->recv;
+
+	call->recv = NULL;
+	svc_rdma_send_rdma_error(call->conn, recv, RPCRDMA_ERR_CHUNK, why);
+	svc_rdma_call_put(call);
+}
+
+/*
+ * -EAGAIN: this device writes from MRs, and other RPCs have them, so that the client's next
+ * connection may carry the Reply. An RDMA_ERROR would say that the RPC failed, which was
+ * executed: it is for Replies that no connection can carry.
  */
 static int not_built(struct svc_rdma_reply *reply, int rc)
 {
-	struct svc_rdma_send *send = reply->send;
+	struct svc_rdma_call *call = reply->call;
+	struct svc_rdma_conn *conn = call->conn;
+	struct rpcrdma_recv *recv = call->recv;
+	const char *why = NULL;
 
 	if (rc == -EMSGSIZE)
-		return refuse(reply, "fits neither inline nor the chunks offered");
-	if (rc == -ENOSPC)
-		return refuse(reply, "takes more RDMA Writes than the Send Queue has room for");
-	if (rc == -EAGAIN) {
-		if (svc_rdma_rwset_alone(send->conn, &send->writes,
-					 reply->rws_returned))
-			return refuse(reply, "takes more RDMA Writes than there are MRs for");
-		rpcrdma_ep_fail_reason(send->conn->ep, rc,
-				       "no MR is left to write a reply from");
-	}
-	svc_rdma_send_put(send);
-	return rc;
+		why = "fits neither inline nor the chunks offered";
+	else if (rc == -ENOSPC)
+		why = "takes more RDMA Writes than the Send Queue has room for";
+	else if (rc == -EDQUOT)
+		why = "takes more RDMA Writes than there are MRs for";
+	else if (rc == -EAGAIN)
+		rpcrdma_ep_fail_reason(conn->ep, rc, "no MR is left to write a reply from");
+	if (why)
+		rpcrdma_ep_warn(conn->ep, "a reply of %u octets, XID 0x%08x, %s",
+				reply->buf->len, recv->hdr.xid, why);
+	svc_rdma_send_put(reply->send);
+	if (!why)
+		return rc;
+	call->recv = NULL;
+	svc_rdma_send_rdma_error(conn, recv, RPCRDMA_ERR_CHUNK, NULL);
+	return 0;
 }
 
 static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
@@ -332,10 +404,9 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	reply->nr_ranges = 0;
 	reply->rest = 0;
 	reply->first_page = false;
-	reply->rws_returned = READ_ONCE(conn->rws_returned);
 
 	if (hdr->write_chunks)
-		svc_rdma_settle_results(rqstp, call);
+		svc_rdma_filter_payloads(rqstp, call);
 	rc = build_reply(reply);
 	if (!rc)
 		rc = settle_pages(reply, rqstp);
@@ -354,41 +425,11 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	return svc_rdma_send_post(send, inv_handle);
 }
 
-static void drop_shared_pages(struct page **page, struct page **end)
-{
-	for (; page < end; page++) {
-		if (!*page || !svc_rdma_page_is_shared(*page))
-			continue;
-		put_page(*page);
-		*page = NULL;
-	}
-}
-
-/*
- * Where nfsd has spliced a READ and then finds no room for its result, or fails half way,
- * it forgets the pages: they stay where the next Reply, or Call, would be written to. The
- * first of them tells; others, that the page cache has dropped meanwhile, may be among them.
- * It may have dropped the first: so a result that was marked and is not there tells as well.
- * A READ that begins within a page may take the place behind the last one of the thread, too,
- * which sunrpc clears without a look before the next Call.
- */
-static void drop_forgotten_pages(struct svc_rqst *rqstp)
-{
-	const struct svc_rdma_call *call = rqstp->rq_xprt_ctxt;
-	struct page **page = rqstp->rq_next_page;
-	bool gone = call->nr_payloads && !rqstp->rq_res.page_len &&
-		    call->payload[0].length;
-
-	if (page <= rqstp->rq_page_end && *page &&
-	    (gone || svc_rdma_page_is_shared(*page)))
-		drop_shared_pages(page, rqstp->rq_page_end + 1);
-}
-
 /**
- * svc_rdma_sendto - send a Reply
+ * svc_rdma_sendto - ->xpo_sendto: send a Reply
  * @rqstp: RPC; the Reply is in rq_res
  *
- * Context: nfsd thread; sleeps for memory, never for the peer.
+ * Sleeps for memory, never for the peer.
  *
  * Return: 0, or a negative errno: the connection is closed.
  */
@@ -397,13 +438,13 @@ int svc_rdma_sendto(struct svc_rqst *rqstp)
 	struct svc_rdma_conn *conn = svc_rdma_conn(rqstp->rq_xprt);
 	int rc;
 
-	/* The thread goes on, whatever becomes of the connection */
-	drop_forgotten_pages(rqstp);
+	/* The thread goes on, even if the connection does not */
+	svc_rdma_drop_forgotten_pages(rqstp);
 	if (!svc_rdma_enter(conn))
 		return -ENOTCONN;
 	rc = send_reply(conn, rqstp);
 	if (rc)
-		svc_rdma_send_failed(conn, rc, "a reply could not be sent");
+		send_failed(conn, rc, "a reply could not be sent");
 	svc_rdma_leave(conn);
 	return rc;
 }

@@ -2,8 +2,8 @@
 /*
  * The server's own structures. Files call each other downwards only:
  *
- *	listen -> xprt -> recvfrom, sendto -> backchannel, read, result -> send,
- *	       call -> arg, rw -> pages, budget, sysctl
+ *	listen -> xprt -> recvfrom -> backchannel, read -> sendto ->
+ *	       ctxt, ulb, rq_arg -> rw, pages -> queue, layout, sysctl
  */
 #ifndef SVCRDMA_SVC_RDMA_H
 #define SVCRDMA_SVC_RDMA_H
@@ -20,7 +20,6 @@
 
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/layout.h"
-#include "budget.h"
 
 struct svc_rdma_call;
 struct svc_rdma_rw;
@@ -28,11 +27,14 @@ struct svc_rdma_rw;
 /* Results of one RPC that may go into Write chunks, and Write chunks */
 #define SVC_RDMA_MAX_PAYLOADS	8
 
-/* Most segments in a Read list, or in a Write list and Reply chunk together */
+/* Segments in a Read list, or in a Write list and Reply chunk together */
 #define SVC_RDMA_MAX_SEGMENTS	512
 
-/* SGEs of an RDMA Read or Write, where the device has so many */
+/* SGEs of an RDMA Read or Write, if the device has so many */
 #define SVC_RDMA_RW_SGES	32
+
+/* SGEs of a Send: the header and pages that follow it in place */
+#define SVC_RDMA_SEND_SGES	16
 
 /* RFC 8167: RPCs outstanding in the reverse direction */
 #define SVC_RDMA_BC_CREDITS	2
@@ -41,35 +43,71 @@ struct svc_rdma_rw;
 #define SVC_RDMA_RECV_BATCH	8
 
 /**
+ * struct svc_rdma_page_limit - pages in use by one kind of work of a connection
+ * @max: the limit; one RPC alone may exceed it
+ * @charged: pages in use
+ * @peak: the highest @charged
+ * @waits: counts Calls that had to wait
+ */
+struct svc_rdma_page_limit {
+	u32 max;
+	u32 charged;
+	u32 peak;
+	u64 waits;
+};
+
+/**
+ * struct svc_rdma_queue - what may run next on a connection: private to queue.c
+ * @lock: protects all of it; a plain one, as nothing runs in a softirq
+ * @detached: sunrpc has detached the svc_xprt: do not touch it any more
+ * @ring: Receives that no thread has taken yet, with room for all
+ * @mask: its size, less one
+ * @first: counts Receives that left the ring
+ * @end: counts Receives that entered it
+ * @ready: Calls to be delivered: their RDMA Reads are complete, or they wait
+ *	for pages of Replies
+ * @ready_end: where the next one goes
+ * @waiting: Calls whose RDMA Reads wait for pages or MRs, in order
+ * @waiting_end: where the next one goes
+ * @reads: pages that RDMA Reads in flight go to
+ * @replies: pages that Sends in flight hold
+ * @max_mrs: MRs of the queue pair; 0 if rdma_rw uses none on this device
+ * @mrs: MRs in use, or about to be
+ */
+struct svc_rdma_queue {
+	spinlock_t lock;
+	bool detached;
+	struct rpcrdma_recv **ring;
+	u32 mask;
+	u32 first;
+	u32 end;
+	struct svc_rdma_call *ready;
+	struct svc_rdma_call **ready_end;
+	struct svc_rdma_call *waiting;
+	struct svc_rdma_call **waiting_end;
+	struct svc_rdma_page_limit reads;
+	struct svc_rdma_page_limit replies;
+	u32 max_mrs;
+	u32 mrs;
+};
+
+/**
  * struct svc_rdma_conn - one connection, as sunrpc sees it
  * @xprt: sunrpc's part
  * @ep: the endpoint; a reference is held until the memory is freed
- * @refs: who needs this memory: sunrpc until xpo_free, the endpoint until DEAD.
- *	The endpoint holds no reference on @xprt, which ageing would count.
+ * @refs: one of sunrpc until xpo_free, one of the endpoint until DEAD. The
+ *	endpoint holds no reference on @xprt, which ageing would count.
  * @pending: in its listener's list of connections to accept
- * @limits: what headers we take
- * @use: read: within, @ep's QP and device are there. Write: ops.release
- * @released: protected by @use: they are no longer
- * @lock: protects what follows; a plain one, as nothing comes in a softirq
- * @detached: sunrpc forgot @xprt: do not touch it any more
- * @received: Receives that nobody looked at yet: a ring with room for all
- * @received_mask: its size, less one
- * @received_first: counts what left it
- * @received_end: counts what entered it
- * @ready: Calls of which nothing is missing, the first of them: their RDMA Reads are
- *	complete, or others' Replies had too many pages when their turn came
- * @ready_end: where the next of them goes
- * @replies: pages that Sends have; without room no more are begun
+ * @limits: the headers that we accept
+ * @use: read: @ep's QP and device exist. Write: ops.release
+ * @released: protected by @use: they do not exist any more
+ * @queue: what may run next, and how much may be in flight
+ * @lock: protects what follows
  * @nr_calls: Call contexts in existence
  * @nr_sends: Send contexts in existence
- * @free_rws: idle RDMA Read and Write contexts, by size class
+ * @nr_rws: RDMA Read and Write contexts in use
+ * @free_rws: idle ones, by size class
  * @nr_free_rws: how many of each
- * @rws_taken: counts contexts that were taken
- * @rws_returned: and those that became idle again; the others are in use
- * @waiting: Calls that have no pages to read into yet, in order, the first of them
- * @waiting_end: where the next of them goes
- * @starved: the first of them waits until a context, and the MRs it holds, is idle
- * @reads: pages that RDMA Reads in flight go to
  * @free_calls: idle Call contexts; @lock to take one, none to give one back
  * @free_sends: idle Send contexts; likewise
  */
@@ -83,26 +121,14 @@ struct svc_rdma_conn {
 	struct rw_semaphore use;
 	bool released;
 
+	struct svc_rdma_queue queue;
+
 	spinlock_t lock; /* all that follows */
-	bool detached;
-	struct rpcrdma_recv **received;
-	u32 received_mask;
-	u32 received_first;
-	u32 received_end;
-	struct svc_rdma_call *ready;
-	struct svc_rdma_call **ready_end;
-	struct svc_rdma_budget replies;
 	unsigned int nr_calls;
 	unsigned int nr_sends;
+	unsigned int nr_rws;
 	struct svc_rdma_rw *free_rws[2];
 	unsigned int nr_free_rws[2];
-	u32 rws_taken;
-	u32 rws_returned;
-	struct svc_rdma_call *waiting;
-	struct svc_rdma_call **waiting_end;
-	bool starved;
-	struct svc_rdma_budget reads;
-
 	struct llist_head free_calls;
 	struct llist_head free_sends;
 };
@@ -112,32 +138,10 @@ static inline struct svc_rdma_conn *svc_rdma_conn(struct svc_xprt *xprt)
 	return container_of(xprt, struct svc_rdma_conn, xprt);
 }
 
-/**
- * svc_rdma_make_ready - let an nfsd thread look at the connection
- * @conn: connection
- *
- * sunrpc may be told only while it knows of the svc_xprt.
- *
- * Context: process; the caller holds conn->lock.
- */
-static inline void svc_rdma_make_ready(struct svc_rdma_conn *conn)
-{
-	if (conn->detached)
-		return;
-	set_bit(XPT_DATA, &conn->xprt.xpt_flags);
-	svc_xprt_enqueue(&conn->xprt);
-}
-
-/**
- * svc_rdma_enter - use the connection's QP and device
- * @conn: connection
- *
- * Keeps the teardown from destroying them. Nobody waits for the peer within, nor for a
- * mount of this host by the same device, as reclaim may: memory is asked for with GFP_NOIO.
- *
- * Context: process, may sleep while the teardown releases. No nesting.
- *
- * Return: true, to be followed by svc_rdma_leave(); false when they are gone.
+/*
+ * Keeps the teardown from destroying QP and device. No thread waits for the peer within, nor
+ * for a mount of this host by the same device, as reclaim may: allocations are GFP_NOIO.
+ * No nesting. If it returns true svc_rdma_leave() must follow.
  */
 static inline bool svc_rdma_enter(struct svc_rdma_conn *conn)
 {
@@ -148,12 +152,6 @@ static inline bool svc_rdma_enter(struct svc_rdma_conn *conn)
 	return false;
 }
 
-/**
- * svc_rdma_leave - end what svc_rdma_enter() began
- * @conn: connection
- *
- * Context: process.
- */
 static inline void svc_rdma_leave(struct svc_rdma_conn *conn)
 {
 	up_read(&conn->use);
@@ -203,47 +201,38 @@ static inline bool svc_rdma_buf_piece(struct svc_rdma_piece *piece,
  * struct svc_rdma_rwset - RDMA Reads or Writes that go into one chain
  * @last: contexts, the last first; NULL: the set is empty
  * @slots: WRs they take
- * @memory: what they themselves take, see svc_rdma_share()
- * @pages: the share of the connection's @reads that Reads have, or of its @replies that
- *	a Send has, with Writes or without
+ * @memory: of the contexts, in eighths of a page: see svc_rdma_pages_charged()
+ * @mrs: MRs of the queue pair that are charged to the set
  * @dir: DMA_FROM_DEVICE: Reads; DMA_TO_DEVICE: Writes
  */
 struct svc_rdma_rwset {
 	struct svc_rdma_rw *last;
 	u32 slots;
 	u32 memory;
-	u32 pages;
+	u32 mrs;
 	enum dma_data_direction dir;
 };
 
-/* Octets that a small context moves at any alignment */
+/* Bytes that a small context moves at any alignment */
 #define SVC_RDMA_RW_SMALL_LEN	(3 * PAGE_SIZE)
-/* What a small context takes is the unit, an eighth of a page at most; and a large one */
+/* The memory of a small context is the unit, at most an eighth of a page; and of a large one */
 #define SVC_RDMA_RW_PER_PAGE	8U
 #define SVC_RDMA_RW_LARGE	32U
 
-/**
- * svc_rdma_share - what an RPC's RDMA Reads or Writes count as, in pages
- * @pages: those that they move
- * @memory: of their contexts, in the unit above
- *
- * A client that has its data in many segments has us keep more in contexts than in pages.
- * As much as the pages of one RPC need in whatever way does not count.
- *
- * Context: any.
- *
- * Return: the share of the connection's budget.
+/*
+ * With data in many segments contexts take more memory than the data. Memory beyond one
+ * unit for each page, which any RPC may need, is charged as pages.
  */
-static inline u32 svc_rdma_share(u32 pages, u32 memory)
+static inline u32 svc_rdma_pages_charged(u32 pages, u32 memory)
 {
-	return likely(memory <= pages) ? pages :
+	return memory <= pages ? pages :
 	       pages + (memory - pages) / SVC_RDMA_RW_PER_PAGE;
 }
 
 /**
  * struct svc_rdma_payload - a result that may go into a Write chunk
- * @offset: of its first octet in the Reply
- * @length: octets, without XDR roundup
+ * @offset: of its first byte in the Reply
+ * @length: bytes, without XDR roundup
  */
 struct svc_rdma_payload {
 	u32 offset;
@@ -257,17 +246,17 @@ struct svc_rdma_payload {
  * @conn: its connection
  * @recv: the message, until the Reply is encoded
  * @layout: where the message goes; set if it has Read chunks
- * @wanted: share of the pages that it waits for
- * @lacked_mrs: it waits for MRs, too, or did
- * @rws_returned: the connection's, when it ceased to wait
+ * @want_pages: pages that are to be charged for its RDMA Reads
+ * @want_mrs: MRs that are to be charged for them
+ * @pages_charged: pages that are charged for them
  * @chain: RDMA Reads
  * @reads: their contexts
  * @sink: where they go: @pages, with neither head nor tail
  * @pages: room for RPCSVC_MAXPAGES, allocated at first need
  * @nr_pages: how many of @pages are owned
- * @copy: the message in one piece, where nfsd needs that, or NULL
+ * @copy: the message in one piece, if nfsd needs that, or NULL
  * @nr_payloads: how many of @payload are set
- * @payload: what the Upper Layer marked in the Reply, in order
+ * @payload: results that the Upper Layer marked in the Reply, in order
  */
 struct svc_rdma_call {
 	struct llist_node free;
@@ -275,9 +264,9 @@ struct svc_rdma_call {
 	struct svc_rdma_conn *conn;
 	struct rpcrdma_recv *recv;
 	enum rpcrdma_layout layout;
-	u32 wanted;
-	bool lacked_mrs;
-	u32 rws_returned;
+	u32 want_pages;
+	u32 want_mrs;
+	u32 pages_charged;
 	struct rpcrdma_chain chain;
 	struct svc_rdma_rwset reads;
 	struct xdr_buf sink;
@@ -289,20 +278,78 @@ struct svc_rdma_call {
 };
 
 /**
- * svc_rdma_may_reply - may nfsd have a Call, whose Reply may need pages?
- * @conn: connection
- *
- * How many is not known before. Each thread may find that it may, and make it as many more
- * as the largest Reply has.
- *
- * Context: process. It becomes false at any time, and true only within conn->lock.
- *
- * Return: false when Sends have to be complete before.
+ * struct svc_rdma_result - a Write chunk and its contents
+ * @chunk: as the Requester offered it
+ * @payload: length 0: the chunk is not used
  */
-static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
-{
-	return likely(svc_rdma_budget_fits(&conn->replies, 1));
-}
+struct svc_rdma_result {
+	struct rpcrdma_chunk chunk;
+	struct svc_rdma_payload payload;
+};
+
+/**
+ * struct svc_rdma_reply - how a Reply travels
+ * @call: the Call
+ * @send: the message
+ * @buf: the RPC Reply
+ * @result: the Write list, in order
+ * @nr_results: its chunks
+ * @range: the rest of @buf without the Write chunks' payloads
+ * @nr_ranges: how many
+ * @rest: bytes of all ranges
+ * @first_page: the device reads nfsd's first page, which has head and tail
+ * @it: walks the Write list
+ * @chunk: the Reply chunk
+ *
+ * Part of the Send context: on the stack the kernel would zero it each time.
+ */
+struct svc_rdma_reply {
+	struct svc_rdma_call *call;
+	struct svc_rdma_send *send;
+	const struct xdr_buf *buf;
+	struct svc_rdma_result result[SVC_RDMA_MAX_PAYLOADS];
+	unsigned int nr_results;
+	struct svc_rdma_payload range[SVC_RDMA_MAX_PAYLOADS + 1];
+	unsigned int nr_ranges;
+	u32 rest;
+	bool first_page;
+	struct rpcrdma_write_iter it;
+	struct rpcrdma_chunk chunk;
+};
+
+/**
+ * struct svc_rdma_send - one message to be sent, and all that it owns
+ * @free: among the connection's idle ones
+ * @conn: its connection
+ * @chain: RDMA Writes and the Send
+ * @wr: the Send; fields that are the same for all messages stay set
+ * @sge: its SGEs; the first one is the header buffer, only its length changes
+ * @nr_sge: how many are set
+ * @buf: the Transport Header, and bytes that are copied behind it
+ * @form: how the header is written
+ * @enc: writes it
+ * @writes: contexts of the RDMA Writes
+ * @pages: room for RPCSVC_MAXPAGES, allocated at first need
+ * @nr_pages: how many are owned
+ * @pages_charged: of the connection's limit for Replies
+ * @reply: how a Reply is put together
+ */
+struct svc_rdma_send {
+	struct llist_node free;
+	struct svc_rdma_conn *conn;
+	struct rpcrdma_chain chain;
+	struct ib_send_wr wr;
+	struct ib_sge sge[SVC_RDMA_SEND_SGES];
+	unsigned int nr_sge;
+	struct rpcrdma_dmabuf buf;
+	struct rpcrdma_form form;
+	struct rpcrdma_enc enc;
+	struct svc_rdma_rwset writes;
+	struct page **pages;
+	unsigned int nr_pages;
+	u32 pages_charged;
+	struct svc_rdma_reply reply;
+};
 
 /* sysctl.c */
 extern unsigned int svc_rdma_max_requests;
@@ -318,15 +365,34 @@ extern struct percpu_counter svc_rdma_stat_sq_starve;
 int svc_rdma_sysctl_init(void);
 void svc_rdma_sysctl_exit(void);
 
+/* queue.c */
+void svc_rdma_queue_init(struct svc_rdma_conn *conn);
+int svc_rdma_queue_setup(struct svc_rdma_conn *conn);
+void svc_rdma_queue_detach(struct svc_rdma_conn *conn);
+void svc_rdma_queue_close(struct svc_rdma_conn *conn);
+void svc_rdma_queue_received(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
+void svc_rdma_queue_ready(struct svc_rdma_call *call);
+bool svc_rdma_queue_reads(struct svc_rdma_call *call);
+void svc_rdma_queue_next(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
+			 struct rpcrdma_recv **recv);
+bool svc_rdma_queue_drop(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
+			 struct rpcrdma_recv **recv);
+void svc_rdma_charge_reply(struct svc_rdma_conn *conn, u32 pages);
+bool svc_rdma_charge_mrs(struct svc_rdma_conn *conn, u32 mrs);
+void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages, u32 reply_pages,
+		       u32 mrs);
+void svc_rdma_queue_show(const struct svc_rdma_queue *queue, struct seq_file *seq);
+
+/* May nfsd have a Call now, whose Reply may need pages? May become false at any time */
+static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
+{
+	return rpcrdma_plan_pages_fit(READ_ONCE(conn->queue.replies.charged), 1,
+				      conn->queue.replies.max);
+}
+
 /* pages.c */
-/**
- * svc_rdma_page_is_shared - does anybody else refer to a page?
- * @page: page of an nfsd thread, or one that was
- *
- * Context: any.
- *
- * Return: true if so: nobody may write to it.
- */
+
+/* Somebody else refers to a page of an nfsd thread: do not write to it */
 static inline bool svc_rdma_page_is_shared(struct page *page)
 {
 	return page_ref_count(page) != 1;
@@ -334,10 +400,12 @@ static inline bool svc_rdma_page_is_shared(struct page *page)
 
 unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr);
 void svc_rdma_pages_put(struct page **pages, unsigned int nr);
-struct page *svc_rdma_page_renew(struct page *page);
+struct page *svc_rdma_page_replace(struct page *page);
 void svc_rdma_pages_drain(void);
 
 /* rw.c */
+u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
+		    enum dma_data_direction dir);
 int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 		       const struct xdr_buf *buf, u32 at,
 		       const struct rpcrdma_segment *seg);
@@ -347,42 +415,29 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 				      struct ib_send_wr *send);
 void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 			    struct svc_rdma_rwset *set);
-void svc_rdma_rwset_undo(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set);
-bool svc_rdma_rwset_alone(struct svc_rdma_conn *conn,
-			  const struct svc_rdma_rwset *set, u32 returned);
 void svc_rdma_rws_free(struct svc_rdma_conn *conn);
 
-/* call.c */
-struct svc_rdma_call *svc_rdma_call_alloc(struct svc_rdma_conn *conn);
+/* ctxt.c */
+struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn);
 void svc_rdma_call_put(struct svc_rdma_call *call);
-void svc_rdma_call_put_pages(struct svc_rdma_call *call);
+void svc_rdma_call_put_reads(struct svc_rdma_call *call);
 int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 			    unsigned int nr);
-void svc_rdma_call_ready(struct svc_rdma_call *call);
 void svc_rdma_calls_free(struct svc_rdma_conn *conn);
+struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
+					gfp_t gfp);
+void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers);
+void svc_rdma_send_put(struct svc_rdma_send *send);
+void svc_rdma_send_copy(struct svc_rdma_send *send, const struct xdr_buf *buf,
+			u32 offset, u32 len);
+int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
+		      u32 offset, u32 len);
+int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
+			    struct page **end);
+int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
+void svc_rdma_sends_free(struct svc_rdma_conn *conn);
 
-/**
- * svc_rdma_call_get - begin to process a message
- * @conn: connection
- *
- * Context: any; the caller holds conn->lock.
- *
- * Return: an idle context, or NULL: svc_rdma_call_alloc() may have one.
- */
-static inline struct svc_rdma_call *
-svc_rdma_call_get(struct svc_rdma_conn *conn)
-{
-	struct llist_node *node = llist_del_first(&conn->free_calls);
-
-	return node ? llist_entry(node, struct svc_rdma_call, free) : NULL;
-}
-
-/**
- * svc_rdma_call_put_recv - let the next Call have the Receive buffer
- * @call: Call whose message and header are not needed any more
- *
- * Context: process.
- */
+/* Let the next Call have the Receive buffer; the header is not needed any more */
 static inline void svc_rdma_call_put_recv(struct svc_rdma_call *call)
 {
 	struct rpcrdma_recv *recv = call->recv;
@@ -392,27 +447,40 @@ static inline void svc_rdma_call_put_recv(struct svc_rdma_call *call)
 		rpcrdma_recv_put(recv);
 }
 
+/* ulb.c */
+int svc_rdma_result_payload(struct svc_rqst *rqstp, unsigned int offset,
+			    unsigned int length);
+void svc_rdma_filter_payloads(const struct svc_rqst *rqstp,
+			      struct svc_rdma_call *call);
+struct page **svc_rdma_reply_end(const struct svc_rqst *rqstp);
+void svc_rdma_drop_forgotten_pages(struct svc_rqst *rqstp);
+
+/* rq_arg.c */
+bool svc_rdma_has_pages(const struct svc_rqst *rqstp, unsigned int nr);
+int svc_rdma_arg_inline(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr);
+int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call);
+
+/* sendto.c */
+int svc_rdma_sendto(struct svc_rqst *rqstp);
+int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle);
+void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+			      enum rpcrdma_errcode errcode, const char *why);
+void svc_rdma_reject_call(struct svc_rdma_call *call, const char *why);
+
+/* read.c */
+int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call);
+int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call);
+
 /* backchannel.c */
 void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
 bool svc_rdma_bc_error(struct svc_rdma_conn *conn, u32 xid);
 int svc_rdma_bc_init(void);
 void svc_rdma_bc_exit(void);
 
-/* result.c */
-int svc_rdma_result_payload(struct svc_rqst *rqstp, unsigned int offset,
-			    unsigned int length);
-void svc_rdma_settle_results(const struct svc_rqst *rqstp,
-			     struct svc_rdma_call *call);
-
-/* sendto.c */
-int svc_rdma_sendto(struct svc_rqst *rqstp);
-
 /* recvfrom.c */
 void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 int svc_rdma_recvfrom(struct svc_rqst *rqstp);
-int svc_rdma_received_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt);
-void svc_rdma_drop_received(struct svc_rdma_conn *conn);
 
 /* xprt.c */
 struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,

@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
 
-#include "send.h"
+#include "svc_rdma.h"
 
 /* Connections whose memory exists: the module stays until there are none */
 static atomic_t nr_conns;
@@ -22,7 +22,7 @@ static void conn_put(struct svc_rdma_conn *conn)
 	svc_rdma_calls_free(conn);
 	if (conn->ep)
 		rpcrdma_ep_put(conn->ep);
-	kfree(conn->received);
+	kfree(conn->queue.ring);
 	kfree(conn);
 	if (atomic_dec_and_test(&nr_conns)) {
 		svc_rdma_pages_drain();
@@ -42,33 +42,36 @@ void svc_rdma_conns_wait(void)
 
 static int ep_setup(struct rpcrdma_ep *ep)
 {
-	int rc = svc_rdma_received_alloc(ep->owner);
+	int rc = svc_rdma_queue_setup(ep->owner);
 
 	return rc ? : svc_rdma_sends_alloc(ep->owner);
 }
 
 static void ep_closing(struct rpcrdma_ep *ep)
 {
-	struct svc_rdma_conn *conn = ep->owner;
-
-	spin_lock(&conn->lock);
-	if (!conn->detached)
-		svc_xprt_deferred_close(&conn->xprt);
-	spin_unlock(&conn->lock);
+	svc_rdma_queue_close(ep->owner);
 }
 
 static void ep_release(struct rpcrdma_ep *ep)
 {
 	struct svc_rdma_conn *conn = ep->owner;
+	struct svc_rdma_queue *queue = &conn->queue;
+	struct svc_rdma_call *call;
+	struct rpcrdma_recv *recv;
 
 	down_write(&conn->use);
 	conn->released = true;
-	svc_rdma_drop_received(conn);
+	while (svc_rdma_queue_drop(conn, &call, &recv)) {
+		if (recv)
+			rpcrdma_recv_put(recv);
+		else
+			svc_rdma_call_put(call);
+	}
 	svc_rdma_sends_free(conn);
 	svc_rdma_rws_free(conn);
-	WARN_ON_ONCE(conn->rws_taken != conn->rws_returned); /* I11 */
-	WARN_ON_ONCE(atomic_read(&conn->reads.used) || conn->waiting); /* I16 */
-	WARN_ON_ONCE(atomic_read(&conn->replies.used)); /* I17 */
+	WARN_ON_ONCE(conn->nr_rws || queue->mrs); /* I11 */
+	WARN_ON_ONCE(queue->reads.charged || queue->waiting); /* I16 */
+	WARN_ON_ONCE(queue->replies.charged); /* I17 */
 	up_write(&conn->use);
 }
 
@@ -86,8 +89,7 @@ static void ep_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 {
 	struct svc_rdma_conn *conn = ep->owner;
 
-	svc_rdma_budget_show(&conn->reads, seq, "read");
-	svc_rdma_budget_show(&conn->replies, seq, "reply");
+	svc_rdma_queue_show(&conn->queue, seq);
 }
 
 static const struct rpcrdma_ep_ops ep_ops = {
@@ -109,17 +111,12 @@ static int conn_has_wspace(struct svc_xprt *xprt)
 	return 1;
 }
 
-/*
- * The last that sunrpc does with a connection. Once this has held the lock, no
- * completion touches @xprt, nor the service behind it, any more.
- */
+/* The last call of sunrpc for a connection: no completion touches @xprt afterwards */
 static void conn_detach(struct svc_xprt *xprt)
 {
 	struct svc_rdma_conn *conn = svc_rdma_conn(xprt);
 
-	spin_lock(&conn->lock);
-	conn->detached = true;
-	spin_unlock(&conn->lock);
+	svc_rdma_queue_detach(conn);
 	rpcrdma_ep_close(conn->ep);
 }
 
@@ -167,8 +164,7 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	INIT_LIST_HEAD(&conn->pending);
 	init_rwsem(&conn->use);
 	spin_lock_init(&conn->lock);
-	conn->ready_end = &conn->ready;
-	conn->waiting_end = &conn->waiting;
+	svc_rdma_queue_init(conn);
 	init_llist_head(&conn->free_calls);
 	init_llist_head(&conn->free_sends);
 	atomic_inc(&nr_conns);
@@ -200,8 +196,6 @@ static void conn_set_limits(struct svc_rdma_conn *conn)
 	 * may bring is bounded by nfsd's pages.
 	 */
 	conn->limits.max_message = 4 * RPCSVC_MAXPAYLOAD;
-	conn->reads.max = READ_ONCE(svc_rdma_max_outbound_size) >> PAGE_SHIFT;
-	conn->replies.max = READ_ONCE(svc_rdma_max_reply_size) >> PAGE_SHIFT;
 }
 
 static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,

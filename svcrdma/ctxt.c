@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Contexts of Calls and Sends, and all that they own. They are allocated at need and kept
+ * for the next one: taken under conn->lock alone, so that a completion can give one back
+ * without.
+ *
+ * A Call owns its Receive, its RDMA Reads and the pages that these go to, until nfsd has
+ * processed it. A Send owns a header buffer that stays mapped, and its RDMA Writes, SGEs and
+ * pages until the Send is complete. The Send Queue completes in order, so that the RDMA
+ * Writes are complete by then.
+ */
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "svc_rdma.h"
+
+static struct page **pages_alloc(void)
+{
+	return kmalloc_array(RPCSVC_MAXPAGES, sizeof(struct page *), GFP_NOIO);
+}
+
+/* A context for a Call; NULL if out of memory */
+struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_call *call;
+	struct llist_node *node;
+
+	spin_lock(&conn->lock);
+	node = llist_del_first(&conn->free_calls);
+	conn->nr_calls += !node;
+	spin_unlock(&conn->lock);
+	if (node) {
+		call = llist_entry(node, struct svc_rdma_call, free);
+		call->nr_payloads = 0;
+		return call;
+	}
+	call = kzalloc(sizeof(*call), GFP_NOIO);
+	if (call) {
+		call->conn = conn;
+		call->reads.dir = DMA_FROM_DEVICE;
+		return call;
+	}
+	spin_lock(&conn->lock);
+	conn->nr_calls--;
+	spin_unlock(&conn->lock);
+	return NULL;
+}
+
+/* Ends the processing of a Call; its RDMA Reads are complete, or were never posted */
+void svc_rdma_call_put(struct svc_rdma_call *call)
+{
+	struct svc_rdma_conn *conn = call->conn;
+
+	svc_rdma_call_put_recv(call);
+	svc_rdma_call_put_reads(call);
+	if (call->nr_pages)
+		svc_rdma_pages_put(call->pages, call->nr_pages);
+	call->nr_pages = 0;
+	kfree(call->copy);
+	call->copy = NULL;
+	llist_add(&call->free, &conn->free_calls);
+}
+
+/* The RDMA Reads of a Call are complete, or were never posted */
+void svc_rdma_call_put_reads(struct svc_rdma_call *call)
+{
+	struct svc_rdma_conn *conn = call->conn;
+	u32 pages = call->pages_charged;
+
+	svc_rdma_rwset_release(conn, &call->reads);
+	call->pages_charged = 0;
+	if (pages)
+		svc_rdma_uncharge(conn, pages, 0, 0);
+}
+
+/*
+ * Pages for RDMA Reads to go to, from the pool as far as it has any, the others from @rqstp.
+ * sunrpc replaces the pages that @rqstp lost before it receives again. 0 or -ENOMEM.
+ */
+int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
+			    unsigned int nr)
+{
+	struct page *page;
+	unsigned int got;
+
+	WARN_ON_ONCE(call->nr_pages); /* I9 */
+	if (!call->pages)
+		call->pages = pages_alloc();
+	if (!call->pages)
+		return -ENOMEM;
+	got = svc_rdma_pages_get(call->pages, nr);
+	for (; got < nr; got++) {
+		page = rqstp->rq_pages[got];
+		WARN_ON_ONCE(!page); /* I9 */
+		if (svc_rdma_page_is_shared(page)) {
+			page = svc_rdma_page_replace(page);
+			if (!page) {
+				call->nr_pages = got;
+				return -ENOMEM;
+			}
+		}
+		call->pages[got] = page;
+		rqstp->rq_pages[got] = NULL;
+	}
+	call->nr_pages = nr;
+	call->sink.pages = call->pages;
+	call->sink.page_len = nr << PAGE_SHIFT;
+	return 0;
+}
+
+void svc_rdma_calls_free(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_call *call, *next;
+
+	llist_for_each_entry_safe(call, next, llist_del_all(&conn->free_calls),
+				  free) {
+		kfree(call->pages);
+		kfree(call);
+		conn->nr_calls--;
+	}
+	WARN_ON_ONCE(conn->nr_calls); /* I12 */
+}
+
+static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
+{
+	struct rpcrdma_ep *ep = conn->ep;
+	struct svc_rdma_send *send;
+
+	send = kzalloc(sizeof(*send), gfp);
+	if (!send)
+		return NULL;
+	send->conn = conn;
+	send->writes.dir = DMA_TO_DEVICE;
+	if (rpcrdma_dmabuf_alloc(&send->buf,
+				 rpcrdma_threshold(ep->prop.inline_send,
+						   ep->max_version),
+				 DMA_TO_DEVICE, gfp))
+		goto out_free;
+	if (rpcrdma_dmabuf_map(ep, &send->buf))
+		goto out_free;
+	rpcrdma_dmabuf_sge(&send->buf, &send->sge[0], 0, 0);
+	send->nr_sge = 1;
+	send->wr.sg_list = send->sge;
+	return send;
+
+out_free:
+	rpcrdma_dmabuf_free(&send->buf);
+	kfree(send);
+	return NULL;
+}
+
+/*
+ * A client may have its Reply, and send its next Call, before the Send's completion is seen
+ * here. So the Send Queue may be full of Sends to a client that has no Call outstanding, and
+ * on top of them wait the Replies to all that its credits allow. A client that sends more
+ * Calls without acknowledging Replies loses its connection.
+ */
+static unsigned int max_sends(const struct rpcrdma_ep *ep)
+{
+	return ep->sizes.sq_depth + ep->sizes.credits + ep->sizes.bc_credits +
+	       RPCRDMA_SEND_LAZY;
+}
+
+/* -ENOMEM; -ENOBUFS if the peer does not acknowledge Sends */
+static struct svc_rdma_send *send_add(struct svc_rdma_conn *conn, gfp_t gfp)
+{
+	struct svc_rdma_send *send;
+	bool may_alloc;
+
+	spin_lock(&conn->lock);
+	may_alloc = conn->nr_sends < max_sends(conn->ep);
+	conn->nr_sends += may_alloc;
+	spin_unlock(&conn->lock);
+	if (!may_alloc)
+		return ERR_PTR(-ENOBUFS);
+	send = send_alloc(conn, gfp);
+	if (send)
+		return send;
+	spin_lock(&conn->lock);
+	conn->nr_sends--;
+	spin_unlock(&conn->lock);
+	return ERR_PTR(-ENOMEM);
+}
+
+static void send_begin(struct svc_rdma_send *send, u32 vers)
+{
+	rpcrdma_enc_init(&send->enc, send->buf.data,
+			 rpcrdma_ep_inline_send(send->conn->ep, vers));
+}
+
+/*
+ * Begins a message of version @vers: a context with an empty header, or an error. Called
+ * within svc_rdma_enter(); sleeps as @gfp says, if there is no idle context.
+ */
+struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
+					gfp_t gfp)
+{
+	struct svc_rdma_send *send;
+	struct llist_node *node;
+
+	spin_lock(&conn->lock);
+	node = llist_del_first(&conn->free_sends);
+	spin_unlock(&conn->lock);
+	if (node)
+		send = llist_entry(node, struct svc_rdma_send, free);
+	else
+		send = send_add(conn, gfp);
+	if (!IS_ERR(send))
+		send_begin(send, vers);
+	return send;
+}
+
+/* Releases all but the context and its header buffer */
+static void send_release(struct svc_rdma_send *send)
+{
+	u32 pages = send->pages_charged;
+
+	while (send->nr_sge > 1)
+		rpcrdma_unmap_page(send->conn->ep, &send->sge[--send->nr_sge],
+				   DMA_TO_DEVICE);
+	svc_rdma_rwset_release(send->conn, &send->writes);
+	if (send->nr_pages)
+		release_pages(send->pages, send->nr_pages);
+	send->nr_pages = 0;
+	send->pages_charged = 0;
+	if (pages)
+		svc_rdma_uncharge(send->conn, 0, pages, 0);
+}
+
+/* Starts a message over that was not posted */
+void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers)
+{
+	send_release(send);
+	send_begin(send, vers);
+}
+
+/* The message was not posted, or is complete */
+void svc_rdma_send_put(struct svc_rdma_send *send)
+{
+	send_release(send);
+	llist_add(&send->free, &send->conn->free_sends);
+}
+
+/* Copies bytes behind the header, which is complete; they fit */
+void svc_rdma_send_copy(struct svc_rdma_send *send, const struct xdr_buf *buf,
+			u32 offset, u32 len)
+{
+	void *dst = send->buf.data + send->enc.len;
+
+	/* Small Replies are all head */
+	if (offset + len <= buf->head[0].iov_len)
+		memcpy(dst, buf->head[0].iov_base + offset, len);
+	else
+		read_bytes_from_xdr_buf(buf, offset, dst, len);
+	send->enc.len += len;
+}
+
+/*
+ * Lets the device gather bytes in place. The pages must stay until the completion: see
+ * svc_rdma_send_own_pages(). 0; -E2BIG if the SGEs do not suffice; -EIO.
+ */
+int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
+		      u32 offset, u32 len)
+{
+	struct rpcrdma_ep *ep = send->conn->ep;
+	u32 max = min_t(u32, ep->sizes.send_sge, SVC_RDMA_SEND_SGES);
+	struct svc_rdma_piece piece;
+	int rc;
+
+	for (; len && svc_rdma_buf_piece(&piece, buf, offset);
+	     offset += piece.len, len -= piece.len) {
+		if (send->nr_sge >= max)
+			return -E2BIG;
+		piece.len = min(piece.len, len);
+		rc = rpcrdma_map_page(ep, &send->sge[send->nr_sge], piece.page,
+				      piece.offset, piece.len, DMA_TO_DEVICE);
+		if (rc)
+			return rc;
+		send->nr_sge++;
+	}
+	return 0;
+}
+
+/*
+ * Takes nfsd's pages from @page up to @end until the completion, and charges them. sunrpc
+ * allocates new ones in their place before it receives again. 0 or -ENOMEM.
+ */
+int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
+			    struct page **end)
+{
+	WARN_ON_ONCE(send->nr_pages); /* I9 */
+	if (!send->pages)
+		send->pages = pages_alloc();
+	if (!send->pages)
+		return -ENOMEM;
+	/* nfsd may have left gaps among them */
+	for (; page < end; page++) {
+		if (*page)
+			send->pages[send->nr_pages++] = *page;
+		*page = NULL;
+	}
+	if (!send->nr_pages)
+		return 0;
+	send->pages_charged = svc_rdma_pages_charged(send->nr_pages,
+						     send->writes.memory);
+	svc_rdma_charge_reply(send->conn, send->pages_charged);
+	return 0;
+}
+
+/*
+ * Callbacks are sent on behalf of others' memory reclaim. If a client has no Calls
+ * outstanding its first callbacks depend neither on an allocation nor on when the completion
+ * of a Reply is seen. If Replies have all contexts, and there is no memory for another one,
+ * a callback is retried until one of them is complete.
+ */
+int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_send *send;
+	int i;
+
+	for (i = 0; i < SVC_RDMA_BC_CREDITS + RPCRDMA_SEND_LAZY; i++) {
+		send = send_alloc(conn, GFP_NOIO);
+		if (!send)
+			return -ENOMEM;
+		conn->nr_sends++;
+		llist_add(&send->free, &conn->free_sends);
+	}
+	return 0;
+}
+
+void svc_rdma_sends_free(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_send *send, *next;
+
+	llist_for_each_entry_safe(send, next, llist_del_all(&conn->free_sends),
+				  free) {
+		rpcrdma_dmabuf_free(&send->buf);
+		kfree(send->pages);
+		kfree(send);
+		conn->nr_sends--;
+	}
+	WARN_ON_ONCE(conn->nr_sends); /* I11 */
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What may run next on a connection, and how much may be in flight: the ring of
+ * received messages, the Calls that are ready, those that wait to read, and the
+ * limits of pages and MRs.
+ *
+ * The peer decides how long an RDMA Read or a Send takes, and it regains its
+ * credits before a Send completes. So pages in flight are limited for each
+ * connection, those of Reads and those of Replies. A Call that waits holds neither
+ * pages nor a thread. Reads begin in order. The pages of a Reply are not known
+ * before nfsd has encoded it: each thread may find that there is room, and exceed
+ * the limit by one Reply. Messages are still taken and decoded meanwhile, so that
+ * Replies to callbacks and rejected messages make progress.
+ *
+ * This file counts, and takes Calls and messages off its lists. It never releases,
+ * reads or sends: that is for the callers.
+ */
+
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "svc_rdma.h"
+
+/* All static functions but limit_show() are called with queue->lock held */
+
+/* sunrpc may be told only while it knows of the svc_xprt */
+static void wake_thread(struct svc_rdma_conn *conn)
+{
+	if (conn->queue.detached)
+		return;
+	set_bit(XPT_DATA, &conn->xprt.xpt_flags);
+	svc_xprt_enqueue(&conn->xprt);
+}
+
+static bool has_ready(const struct svc_rdma_conn *conn)
+{
+	return conn->queue.ready && svc_rdma_may_reply(conn);
+}
+
+static bool reads_fit(const struct svc_rdma_queue *queue,
+		      const struct svc_rdma_call *call)
+{
+	return rpcrdma_plan_pages_fit(queue->reads.charged, call->want_pages,
+				      queue->reads.max) &&
+	       (!call->want_mrs || queue->mrs + call->want_mrs <= queue->max_mrs);
+}
+
+static bool may_read(const struct svc_rdma_queue *queue)
+{
+	return queue->waiting && reads_fit(queue, queue->waiting);
+}
+
+static void charge(struct svc_rdma_page_limit *limit, u32 pages)
+{
+	WRITE_ONCE(limit->charged, limit->charged + pages);
+	limit->peak = max(limit->peak, limit->charged);
+}
+
+static void charge_reads(struct svc_rdma_queue *queue, struct svc_rdma_call *call)
+{
+	charge(&queue->reads, call->want_pages);
+	queue->mrs += call->want_mrs;
+	call->pages_charged = call->want_pages;
+	call->reads.mrs = call->want_mrs;
+}
+
+static struct svc_rdma_call *take_first(struct svc_rdma_call **first,
+					struct svc_rdma_call ***end)
+{
+	struct svc_rdma_call *call = *first;
+
+	*first = call->next;
+	if (!*first)
+		*end = first;
+	return call;
+}
+
+static void add_last(struct svc_rdma_call ***end, struct svc_rdma_call *call)
+{
+	call->next = NULL;
+	**end = call;
+	*end = &call->next;
+}
+
+static struct rpcrdma_recv *take_received(struct svc_rdma_queue *queue)
+{
+	if (queue->first == queue->end)
+		return NULL;
+	return queue->ring[queue->first++ & queue->mask];
+}
+
+void svc_rdma_queue_init(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_queue *queue = &conn->queue;
+
+	spin_lock_init(&queue->lock);
+	queue->ready_end = &queue->ready;
+	queue->waiting_end = &queue->waiting;
+	queue->reads.max = READ_ONCE(svc_rdma_max_outbound_size) >> PAGE_SHIFT;
+	queue->replies.max = READ_ONCE(svc_rdma_max_reply_size) >> PAGE_SHIFT;
+}
+
+/* The QP exists, its Receives are not posted yet. The ring is freed with @conn */
+int svc_rdma_queue_setup(struct svc_rdma_conn *conn)
+{
+	u32 size = roundup_pow_of_two(conn->ep->sizes.recvs);
+	struct svc_rdma_queue *queue = &conn->queue;
+
+	queue->ring = kmalloc_array(size, sizeof(*queue->ring), GFP_NOIO);
+	if (!queue->ring)
+		return -ENOMEM;
+	queue->mask = size - 1;
+	/* rdma_rw has filled its pool if this device may need MRs */
+	queue->max_mrs = list_empty(&conn->ep->qp->rdma_mrs) ? 0 :
+							       conn->ep->rw_ctxs;
+	return 0;
+}
+
+/* sunrpc drops its last reference next: no completion may touch the svc_xprt any more */
+void svc_rdma_queue_detach(struct svc_rdma_conn *conn)
+{
+	spin_lock(&conn->queue.lock);
+	conn->queue.detached = true;
+	spin_unlock(&conn->queue.lock);
+}
+
+/* The connection has failed: sunrpc is to close it */
+void svc_rdma_queue_close(struct svc_rdma_conn *conn)
+{
+	spin_lock(&conn->queue.lock);
+	if (!conn->queue.detached)
+		svc_xprt_deferred_close(&conn->xprt);
+	spin_unlock(&conn->queue.lock);
+}
+
+/* A message arrived: a thread that may sleep is to look at it */
+void svc_rdma_queue_received(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
+{
+	struct svc_rdma_queue *queue = &conn->queue;
+
+	spin_lock(&queue->lock);
+	queue->ring[queue->end++ & queue->mask] = recv;
+	wake_thread(conn);
+	spin_unlock(&queue->lock);
+}
+
+/*
+ * Nothing of a Call is missing: its RDMA Reads are complete, or it has none. If it waits for
+ * the pages of Replies svc_rdma_uncharge() wakes a thread.
+ */
+void svc_rdma_queue_ready(struct svc_rdma_call *call)
+{
+	struct svc_rdma_conn *conn = call->conn;
+	struct svc_rdma_queue *queue = &conn->queue;
+
+	spin_lock(&queue->lock);
+	add_last(&queue->ready_end, call);
+	if (svc_rdma_may_reply(conn))
+		wake_thread(conn);
+	else
+		queue->replies.waits++;
+	spin_unlock(&queue->lock);
+}
+
+/* Charges what the Reads of a Call need. False: it waits, and is not the caller's any more */
+bool svc_rdma_queue_reads(struct svc_rdma_call *call)
+{
+	struct svc_rdma_queue *queue = &call->conn->queue;
+	bool begin;
+
+	spin_lock(&queue->lock);
+	/* In order with Calls that wait already */
+	begin = !queue->waiting && reads_fit(queue, call);
+	if (begin) {
+		charge_reads(queue, call);
+	} else {
+		add_last(&queue->waiting_end, call);
+		queue->reads.waits++;
+	}
+	spin_unlock(&queue->lock);
+	return begin;
+}
+
+/*
+ * Takes what a thread is to do next: a Call that is complete, a Call whose Reads may begin
+ * and are charged, or a message.
+ *
+ * XPT_DATA is cleared with the last one, not by a thread that finds none: that would cost a
+ * wake-up for each Call.
+ */
+void svc_rdma_queue_next(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
+			 struct rpcrdma_recv **recv)
+{
+	struct svc_rdma_queue *queue = &conn->queue;
+
+	*call = NULL;
+	*recv = NULL;
+	spin_lock(&queue->lock);
+	if (has_ready(conn)) {
+		*call = take_first(&queue->ready, &queue->ready_end);
+	} else if (may_read(queue)) {
+		*call = take_first(&queue->waiting, &queue->waiting_end);
+		charge_reads(queue, *call);
+	} else {
+		*recv = take_received(queue);
+	}
+	if (!has_ready(conn) && !may_read(queue) && queue->first == queue->end)
+		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
+	spin_unlock(&queue->lock);
+}
+
+/* Takes anything, whatever it waits for. False: all lists are empty */
+bool svc_rdma_queue_drop(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
+			 struct rpcrdma_recv **recv)
+{
+	struct svc_rdma_queue *queue = &conn->queue;
+
+	*call = NULL;
+	spin_lock(&queue->lock);
+	*recv = take_received(queue);
+	if (*recv)
+		;
+	else if (queue->ready)
+		*call = take_first(&queue->ready, &queue->ready_end);
+	else if (queue->waiting)
+		*call = take_first(&queue->waiting, &queue->waiting_end);
+	spin_unlock(&queue->lock);
+	return *recv || *call;
+}
+
+/* A Reply has its pages already: they are charged even if they exceed the limit */
+void svc_rdma_charge_reply(struct svc_rdma_conn *conn, u32 pages)
+{
+	spin_lock(&conn->queue.lock);
+	charge(&conn->queue.replies, pages);
+	spin_unlock(&conn->queue.lock);
+}
+
+/* MRs for RDMA Writes, which do not wait. False: other RPCs have them */
+bool svc_rdma_charge_mrs(struct svc_rdma_conn *conn, u32 mrs)
+{
+	struct svc_rdma_queue *queue = &conn->queue;
+	bool fit;
+
+	spin_lock(&queue->lock);
+	fit = queue->mrs + mrs <= queue->max_mrs;
+	if (fit)
+		queue->mrs += mrs;
+	spin_unlock(&queue->lock);
+	return fit;
+}
+
+void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages, u32 reply_pages,
+		       u32 mrs)
+{
+	struct svc_rdma_queue *queue = &conn->queue;
+
+	spin_lock(&queue->lock);
+	WRITE_ONCE(queue->reads.charged, queue->reads.charged - read_pages);
+	WRITE_ONCE(queue->replies.charged, queue->replies.charged - reply_pages);
+	queue->mrs -= mrs;
+	if (has_ready(conn) || may_read(queue))
+		wake_thread(conn);
+	spin_unlock(&queue->lock);
+}
+
+static void limit_show(const struct svc_rdma_page_limit *limit,
+		       struct seq_file *seq, const char *name)
+{
+	seq_printf(seq, " %s_pages=%u max_%s_pages=%u most_%s_pages=%u %s_waits=%llu",
+		   name, READ_ONCE(limit->charged), name, limit->max,
+		   name, READ_ONCE(limit->peak), name, READ_ONCE(limit->waits));
+}
+
+/* For /proc/net/rpcrdma/connections */
+void svc_rdma_queue_show(const struct svc_rdma_queue *queue, struct seq_file *seq)
+{
+	limit_show(&queue->reads, seq, "read");
+	limit_show(&queue->replies, seq, "reply");
+}

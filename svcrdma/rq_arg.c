@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * An nfsd thread's rq_arg: where in memory the bytes of a Call are.
+ */
+
+#include <linux/highmem.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/xdr.h>
+
+#include "svc_rdma.h"
+
+/*
+ * As with other transports a Call leaves some of an nfsd thread's pages for the Reply: its
+ * head and a page. READDIR of nfsd counts on room behind the head.
+ */
+#define SVC_RDMA_REPLY_PAGES	2
+
+/* Has an nfsd thread pages enough for a Call of @nr pages, and its Reply? */
+bool svc_rdma_has_pages(const struct svc_rqst *rqstp, unsigned int nr)
+{
+	return nr + SVC_RDMA_REPLY_PAGES <= rqstp->rq_page_end - rqstp->rq_pages;
+}
+
+/*
+ * The message as it was received, around @page_len bytes in the thread's pages, which belong
+ * at @position. The Receive buffer stays the Call's.
+ */
+static void point_around(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr,
+			 u32 position, u32 page_len)
+{
+	struct xdr_buf *arg = &rqstp->rq_arg;
+	void *body = (void *)hdr->buf + hdr->body;
+
+	arg->head[0].iov_base = body;
+	arg->head[0].iov_len = position;
+	arg->pages = rqstp->rq_pages;
+	arg->page_base = 0;
+	arg->page_len = page_len;
+	arg->tail[0].iov_base = body + position;
+	arg->tail[0].iov_len = hdr->body_len - position;
+	arg->len = hdr->body_len + page_len;
+	arg->buflen = arg->len;
+}
+
+/* One for one: the displaced pages serve the next Reads */
+static void exchange_pages(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	unsigned int nr = call->nr_pages;
+
+	svc_rdma_pages_put(rqstp->rq_pages, nr);
+	memcpy(rqstp->rq_pages, call->pages, nr * sizeof(*call->pages));
+	call->nr_pages = 0;
+	rqstp->rq_respages = &rqstp->rq_pages[nr];
+	rqstp->rq_next_page = rqstp->rq_respages;
+}
+
+/* @src NULL: zeroes */
+static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
+{
+	while (len) {
+		struct page *page = pages[at >> PAGE_SHIFT];
+		u32 offset = offset_in_page(at);
+		u32 n = min_t(u32, len, PAGE_SIZE - offset);
+
+		if (src)
+			memcpy_to_page(page, offset, src, n);
+		else
+			memzero_page(page, offset, n);
+		src = src ? src + n : NULL;
+		at += n;
+		len -= n;
+	}
+}
+
+/*
+ * The parts of a message that its RDMA Reads left out. After them and not before: the
+ * device may own the cache lines next to the bytes that it writes.
+ */
+static void fill_gaps(struct svc_rqst *rqstp,
+			       const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_tiler tiler;
+	struct rpcrdma_extent ext;
+
+	rpcrdma_tiler_init(&tiler, hdr);
+	while (rpcrdma_tiler_next(&tiler, &ext)) {
+		if (ext.kind == RPCRDMA_EXTENT_PAD)
+			fill_pages(rqstp->rq_pages, ext.msg, NULL, ext.len);
+		else if (ext.kind == RPCRDMA_EXTENT_INLINE)
+			fill_pages(rqstp->rq_pages, ext.msg, hdr->buf + ext.src,
+				   ext.len);
+	}
+}
+
+/*
+ * The message as it was received, around its only Read chunk. nfsd takes the data of a WRITE
+ * from pages up to their last byte. A client may have them go on behind the chunk: the pages
+ * must have the bytes that follow, or they would show the previous use of the page.
+ */
+static void point_around_chunk(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
+{
+	u32 len = xdr_align_size(hdr->read_bytes);
+
+	fill_pages(rqstp->rq_pages, hdr->read_bytes, NULL, len - hdr->read_bytes);
+	fill_pages(rqstp->rq_pages, len, hdr->buf + hdr->body + hdr->ddp_position,
+		   hdr->body_len - hdr->ddp_position);
+	point_around(rqstp, hdr, hdr->ddp_position, len);
+}
+
+/* The message in pages, from its first byte */
+static void point_to_pages(struct svc_rqst *rqstp, u32 len)
+{
+	struct xdr_buf *arg = &rqstp->rq_arg;
+
+	arg->head[0].iov_base = page_address(rqstp->rq_pages[0]);
+	arg->head[0].iov_len = min_t(u32, len, PAGE_SIZE);
+	arg->pages = &rqstp->rq_pages[1];
+	arg->page_base = 0;
+	arg->page_len = len - arg->head[0].iov_len;
+	arg->tail[0].iov_base = NULL;
+	arg->tail[0].iov_len = 0;
+	arg->len = len;
+	arg->buflen = len;
+}
+
+/*
+ * The client chooses the size, and loses its connection if there is no memory. That is no
+ * reason to retry without end, as the kernel does up to this size.
+ */
+static gfp_t copy_gfp(u32 len)
+{
+	gfp_t gfp = GFP_NOIO | __GFP_NOWARN;
+
+	if (len <= PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
+		gfp |= __GFP_RETRY_MAYFAIL;
+	return gfp;
+}
+
+/* Not vmalloc(): GSS computes checksums over the head by its struct pages */
+static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
+			    u32 len)
+{
+	struct xdr_buf *arg = &rqstp->rq_arg;
+	u32 at, n;
+
+	call->copy = kmalloc(len, copy_gfp(len));
+	if (!call->copy)
+		return -ENOMEM;
+	for (at = 0; at < len; at += n) {
+		n = min_t(u32, len - at, PAGE_SIZE);
+		memcpy_from_page(call->copy + at,
+				 rqstp->rq_pages[at >> PAGE_SHIFT], 0, n);
+	}
+	point_to_pages(rqstp, len);
+	arg->head[0].iov_base = call->copy;
+	arg->head[0].iov_len = len;
+	arg->page_len = 0;
+	return 0;
+}
+
+static const u8 *page_of(const void *ctx, u32 nr)
+{
+	const struct svc_rqst *rqstp = ctx;
+
+	return page_address(rqstp->rq_pages[nr]);
+}
+
+/*
+ * The RDMA Reads of a Call are complete: their pages become the first ones of the thread.
+ * 0, or -ENOMEM if there is no memory for the message in one piece.
+ */
+int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+{
+	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+
+	exchange_pages(rqstp, call);
+	if (call->layout == RPCRDMA_LAYOUT_CHUNK) {
+		point_around_chunk(rqstp, hdr);
+		return 0;
+	}
+	fill_gaps(rqstp, hdr);
+	if (rpcrdma_plan_layout_read(call->layout, page_of, rqstp, hdr->msg_len,
+				     PAGE_SIZE) == RPCRDMA_LAYOUT_ONE_PIECE)
+		return arg_in_one_piece(rqstp, call, hdr->msg_len);
+	point_to_pages(rqstp, hdr->msg_len);
+	return 0;
+}
+
+/*
+ * The message moves to the thread's first pages. A page that others refer to is in the page
+ * cache: not ours to write to. 0, -EMSGSIZE or -ENOMEM.
+ */
+static int move_to_pages(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
+{
+	unsigned int i, nr = DIV_ROUND_UP(hdr->body_len, PAGE_SIZE);
+	struct page *page;
+
+	if (!svc_rdma_has_pages(rqstp, nr))
+		return -EMSGSIZE;
+	for (i = 0; i < nr; i++) {
+		page = rqstp->rq_pages[i];
+		if (svc_rdma_page_is_shared(page))
+			page = svc_rdma_page_replace(page);
+		if (!page)
+			return -ENOMEM;
+		rqstp->rq_pages[i] = page;
+	}
+	fill_pages(rqstp->rq_pages, 0, hdr->buf + hdr->body, hdr->body_len);
+	point_to_pages(rqstp, hdr->body_len);
+	rqstp->rq_respages = &rqstp->rq_pages[nr];
+	rqstp->rq_next_page = rqstp->rq_respages;
+	return 0;
+}
+
+/*
+ * A Call without Read chunks stays in its Receive buffer. 0, or -EMSGSIZE or -ENOMEM.
+ *
+ * 6.1's gss_read_proxy_verf() copies the rest of the head into one page. So the head of a
+ * Call that sets up a security context is a page at most, as with other transports.
+ */
+int svc_rdma_arg_inline(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
+{
+	if (hdr->body_len > PAGE_SIZE &&
+	    rpcrdma_call_makes_gss_context(hdr->buf + hdr->body, hdr->body_len))
+		return move_to_pages(rqstp, hdr);
+	point_around(rqstp, hdr, hdr->body_len, 0);
+	return 0;
+}
