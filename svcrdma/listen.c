@@ -14,39 +14,56 @@
 
 #define SVC_RDMA_BACKLOG	10
 
-/* Connect Requests that wait for a thread; more are as those for want of memory */
+/* Connect Requests that wait for a thread; more are not answered, as if out of memory */
 #define SVC_RDMA_MAX_PENDING	256
 
-/*
- * How often a listener whose device went away looks for its address. That is one
- * look at a few lists, so there is no need to look less often as time passes.
- */
+/* How often a listener that is down tries again, which costs a look at a few lists */
 #define SVC_RDMA_RELISTEN	(2 * HZ)
+
+/**
+ * enum svc_rdma_listener_state - where a listener stands
+ * @SVC_RDMA_LISTENER_DOWN: its device or address is gone, or not there yet
+ * @SVC_RDMA_LISTENER_STARTING: its CM id is being set up
+ * @SVC_RDMA_LISTENER_UP: it listens
+ * @SVC_RDMA_LISTENER_CLOSED: nfsd has closed it
+ */
+enum svc_rdma_listener_state {
+	SVC_RDMA_LISTENER_DOWN,
+	SVC_RDMA_LISTENER_STARTING,
+	SVC_RDMA_LISTENER_UP,
+	SVC_RDMA_LISTENER_CLOSED,
+};
+
+/* Which states may follow each state */
+static const u8 svc_rdma_listener_next[] = {
+	[SVC_RDMA_LISTENER_DOWN]	= BIT(SVC_RDMA_LISTENER_STARTING) |
+					  BIT(SVC_RDMA_LISTENER_CLOSED),
+	[SVC_RDMA_LISTENER_STARTING]	= BIT(SVC_RDMA_LISTENER_UP) |
+					  BIT(SVC_RDMA_LISTENER_DOWN) |
+					  BIT(SVC_RDMA_LISTENER_CLOSED),
+	[SVC_RDMA_LISTENER_UP]		= BIT(SVC_RDMA_LISTENER_DOWN) |
+					  BIT(SVC_RDMA_LISTENER_CLOSED),
+	[SVC_RDMA_LISTENER_CLOSED]	= 0,
+};
 
 /**
  * struct svc_rdma_listener - a listening address, as sunrpc sees it
  * @xprt: sunrpc's part
+ * @id: CM id, or NULL; private to creation, the work and the detach, which do not overlap
  * @lock: protects what follows
- * @id: CM id, or NULL while its device or address is gone
- * @dead: what was @id when it went away; whoever takes it destroys it
- * @lost: an id that went away before it became @id; only compared
- * @lost_why: for what reason
- * @why: @id went away, for this reason, and nobody was told yet
- * @closed: nfsd gave it up
- * @pending: connections that nobody accepted yet
+ * @state: where it stands
+ * @why: reason for which it went down, if that is not logged yet
+ * @pending: connections that are not accepted yet
  * @nr_pending: how many
  * @relisten: listens again when the device or address is back
- * @status: what users see of it
+ * @status: its line in /proc/net/rpcrdma/listeners
  */
 struct svc_rdma_listener {
 	struct svc_xprt xprt;
-	spinlock_t lock; /* all that follows */
 	struct rdma_cm_id *id;
-	struct rdma_cm_id *dead;
-	const struct rdma_cm_id *lost;
-	const char *lost_why;
+	spinlock_t lock; /* all that follows */
+	enum svc_rdma_listener_state state;
 	const char *why;
-	bool closed;
 	struct list_head pending;
 	unsigned int nr_pending;
 	struct delayed_work relisten;
@@ -95,61 +112,32 @@ static int connect_request(struct svc_rdma_listener *listener,
 	return 0;
 }
 
-/*
- * The device or the address that the listener is bound to goes away. The CM is not to
- * destroy the id: rdma_destroy_id() is what waits for this handler, whose code may be gone
- * with the last listener. The work does it, and says what there is to say.
- */
-static void listener_lost(struct svc_rdma_listener *listener,
-			  struct rdma_cm_id *id, const char *why)
+static bool svc_rdma_listener_change_state(struct svc_rdma_listener *listener,
+					   enum svc_rdma_listener_state next,
+					   const char *why)
 {
+	enum svc_rdma_listener_state was;
+	bool allowed;
+
 	spin_lock(&listener->lock);
-	if (!listener->closed && listener->id == id) {
-		listener->id = NULL;
-		listener->dead = id;
+	was = listener->state;
+	allowed = svc_rdma_listener_next[was] & BIT(next);
+	if (allowed) {
+		listener->state = next;
 		listener->why = why;
-		schedule_delayed_work(&listener->relisten, 0);
-	} else if (!listener->id) {
-		listener->lost = id;
-		listener->lost_why = why;
+		/* While it is set up its creator looks at the state */
+		if (was == SVC_RDMA_LISTENER_UP && next == SVC_RDMA_LISTENER_DOWN)
+			schedule_delayed_work(&listener->relisten, 0);
 	}
 	spin_unlock(&listener->lock);
-}
-
-static void listener_destroy_dead(struct svc_rdma_listener *listener)
-{
-	struct rdma_cm_id *dead;
-
-	spin_lock(&listener->lock);
-	dead = listener->dead;
-	listener->dead = NULL;
-	spin_unlock(&listener->lock);
-	if (dead)
-		rdma_destroy_id(dead);
+	return allowed;
 }
 
 /*
- * Whoever got @id from listen_on() gives it to the events, and looks into it
- * no more. False: it was lost meanwhile, and is destroyed; listener_say_lost() is due.
+ * If the device or the address goes away the CM is not to destroy the id: the work does. It
+ * is rdma_destroy_id() that waits for this handler, whose code may be gone with the last
+ * listener.
  */
-static bool listener_publish(struct svc_rdma_listener *listener,
-			     struct rdma_cm_id *id)
-{
-	bool lost;
-
-	spin_lock(&listener->lock);
-	lost = listener->lost == id;
-	listener->lost = NULL;
-	if (lost)
-		listener->why = listener->lost_why;
-	else
-		listener->id = id;
-	spin_unlock(&listener->lock);
-	if (lost)
-		rdma_destroy_id(id);
-	return !lost;
-}
-
 static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct svc_rdma_listener *listener = id->context;
@@ -158,31 +146,32 @@ static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return connect_request(listener, id, event);
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		listener_lost(listener, id,
-			      "the address moved to another device");
+		svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_DOWN,
+					       "the address moved to another device");
 		return 0;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		listener_lost(listener, id, "the device is removed");
+		svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_DOWN,
+					       "the device is removed");
 		return 0;
 	default:
 		return 0;
 	}
 }
 
-static struct rdma_cm_id *listen_on(struct svc_rdma_listener *listener,
-				    struct sockaddr *sap)
+/* On success @id is there, and events may have brought the listener down again */
+static int listener_start(struct svc_rdma_listener *listener, struct sockaddr *sap)
 {
 	struct rdma_cm_id *id;
 	int rc = 0;
 
-	/* That id is long gone; another may have its address */
-	spin_lock(&listener->lock);
-	listener->lost = NULL;
-	spin_unlock(&listener->lock);
+	if (!svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_STARTING, NULL))
+		return -ESHUTDOWN;
 	id = rdma_create_id(listener->xprt.xpt_net, listener_event, listener,
 			    RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id))
-		return id;
+	if (IS_ERR(id)) {
+		rc = PTR_ERR(id);
+		goto out_down;
+	}
 	/* IPv4 and IPv6 listeners share a port */
 	if (sap->sa_family == AF_INET6)
 		rc = rdma_set_afonly(id, 1);
@@ -190,59 +179,61 @@ static struct rdma_cm_id *listen_on(struct svc_rdma_listener *listener,
 		rc = rdma_bind_addr(id, sap);
 	if (!rc)
 		rc = rdma_listen(id, SVC_RDMA_BACKLOG);
-	if (!rc)
-		return id;
+	if (!rc) {
+		listener->id = id;
+		return 0;
+	}
 	rdma_destroy_id(id);
-	return ERR_PTR(rc);
+out_down:
+	svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_DOWN, NULL);
+	return rc;
 }
 
-static const char *listener_device(const struct rdma_cm_id *id)
+/* No event comes any more on return */
+static void listener_stop(struct svc_rdma_listener *listener)
 {
+	if (listener->id)
+		rdma_destroy_id(listener->id);
+	listener->id = NULL;
+}
+
+static const char *listener_device(const struct svc_rdma_listener *listener)
+{
+	const struct rdma_cm_id *id = listener->id;
+
 	return id->device ? dev_name(&id->device->dev) : "*";
 }
 
-static void listener_say_lost(struct svc_rdma_listener *listener)
+/* The listener is down */
+static void svc_rdma_relisten(struct work_struct *work)
 {
+	struct svc_rdma_listener *listener =
+		container_of(work, struct svc_rdma_listener, relisten.work);
+	struct rpcrdma_listener *status = &listener->status;
+	unsigned long delay = SVC_RDMA_RELISTEN;
 	const char *why;
 
+	listener_stop(listener);
 	spin_lock(&listener->lock);
 	why = listener->why;
 	listener->why = NULL;
 	spin_unlock(&listener->lock);
-	if (!why)
-		return;
-	pr_warn_ratelimited("listener %s on %s: %s\n", listener->status.name,
-			    listener->status.dev_name, why);
-	rpcrdma_status_set_device(&listener->status, "-");
-}
-
-static bool listener_again(struct svc_rdma_listener *listener)
-{
-	struct rdma_cm_id *id;
-
-	id = listen_on(listener, (struct sockaddr *)&listener->xprt.xpt_local);
-	if (IS_ERR(id))
-		return false;
-	rpcrdma_status_set_device(&listener->status, listener_device(id));
-	if (listener_publish(listener, id))
-		return true;
-	listener_say_lost(listener);
-	return false;
-}
-
-static void listener_relisten(struct work_struct *work)
-{
-	struct svc_rdma_listener *listener =
-		container_of(work, struct svc_rdma_listener, relisten.work);
-
-	listener_destroy_dead(listener);
-	listener_say_lost(listener);
-	if (listener_again(listener))
-		pr_info_ratelimited("listener %s on %s: listening again\n",
-				    listener->status.name,
-				    listener->status.dev_name);
-	else
-		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
+	if (why) {
+		pr_warn_ratelimited("listener %s on %s: %s\n", status->name,
+				    status->dev_name, why);
+		rpcrdma_status_set_device(status, "-");
+	}
+	if (!listener_start(listener, (struct sockaddr *)&listener->xprt.xpt_local)) {
+		rpcrdma_status_set_device(status, listener_device(listener));
+		if (svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_UP, NULL)) {
+			pr_info_ratelimited("listener %s on %s: listening again\n",
+					    status->name, status->dev_name);
+			return;
+		}
+		/* Down again: that is to be logged */
+		delay = 0;
+	}
+	schedule_delayed_work(&listener->relisten, delay);
 }
 
 static struct svc_rdma_conn *next_pending(struct svc_rdma_listener *listener)
@@ -263,26 +254,21 @@ static struct svc_rdma_conn *next_pending(struct svc_rdma_listener *listener)
 	return conn;
 }
 
-/* The connection's teardown, and who removes the device, wait for this */
-static int accept(struct svc_rdma_conn *conn)
-{
-	unsigned int noio = memalloc_noio_save();
-	int rc = rpcrdma_ep_accept(conn->ep);
-
-	memalloc_noio_restore(noio);
-	return rc;
-}
-
 /* Context: nfsd thread; sleeps for memory, not for the peer */
 static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 {
 	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
-	struct svc_rdma_conn *conn;
+	struct svc_rdma_conn *conn = next_pending(listener);
+	unsigned int noio;
+	int rc;
 
-	conn = next_pending(listener);
 	if (!conn)
 		return NULL;
-	if (accept(conn)) {
+	/* The connection's teardown, and the removal of a device, wait for this */
+	noio = memalloc_noio_save();
+	rc = rpcrdma_ep_accept(conn->ep);
+	memalloc_noio_restore(noio);
+	if (rc) {
 		atomic_inc(&listener->status.refused);
 		svc_rdma_conn_abandon(conn);
 		return NULL;
@@ -291,7 +277,7 @@ static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 	return &conn->xprt;
 }
 
-/* Nobody will accept them; the listener has no id any more that could bring others */
+/* The listener has no id any more that could bring others */
 static void listener_abandon(struct svc_rdma_listener *listener)
 {
 	struct svc_rdma_conn *conn, *next;
@@ -302,27 +288,14 @@ static void listener_abandon(struct svc_rdma_listener *listener)
 		svc_rdma_conn_abandon(conn);
 }
 
-/*
- * Once @closed is seen nobody schedules the work, and after it is cancelled
- * nobody sets @id. After rdma_destroy_id() no event comes any more.
- */
+/* Once it is closed no event schedules the work, and after that is cancelled @id stays */
 static void listener_detach(struct svc_xprt *xprt)
 {
 	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
-	struct rdma_cm_id *id;
 
-	spin_lock(&listener->lock);
-	listener->closed = true;
-	spin_unlock(&listener->lock);
+	svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_CLOSED, NULL);
 	cancel_delayed_work_sync(&listener->relisten);
-
-	spin_lock(&listener->lock);
-	id = listener->id;
-	listener->id = NULL;
-	spin_unlock(&listener->lock);
-	if (id)
-		rdma_destroy_id(id);
-	listener_destroy_dead(listener);
+	listener_stop(listener);
 	rpcrdma_status_del_listener(&listener->status);
 	listener_abandon(listener);
 }
@@ -345,24 +318,13 @@ static void listener_kill_temp(struct svc_xprt *xprt)
 {
 }
 
-static void listener_set_status(struct svc_rdma_listener *listener,
-				const struct rdma_cm_id *id)
-{
-	struct rpcrdma_listener *status = &listener->status;
-
-	status->net = listener->xprt.xpt_net;
-	rpcrdma_format_addr(status->name, sizeof(status->name),
-			    (struct sockaddr *)&listener->xprt.xpt_local);
-	rpcrdma_status_set_device(status, listener_device(id));
-	rpcrdma_status_add_listener(status);
-}
-
 static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 					struct sockaddr *sap, int salen,
 					int flags)
 {
 	struct svc_rdma_listener *listener;
-	struct rdma_cm_id *id;
+	struct rpcrdma_listener *status;
+	int rc;
 
 	if (sap->sa_family != AF_INET && sap->sa_family != AF_INET6)
 		return ERR_PTR(-EAFNOSUPPORT);
@@ -375,29 +337,30 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 		sizeof(listener->xprt.xpt_remotebuf));
 	spin_lock_init(&listener->lock);
 	INIT_LIST_HEAD(&listener->pending);
-	INIT_DELAYED_WORK(&listener->relisten, listener_relisten);
+	INIT_DELAYED_WORK(&listener->relisten, svc_rdma_relisten);
 
-	id = listen_on(listener, sap);
-	if (IS_ERR(id)) {
-		rpcrdma_format_addr(listener->status.name,
-				    sizeof(listener->status.name), sap);
-		pr_warn("cannot listen on %s: error %ld\n",
-			listener->status.name, PTR_ERR(id));
-		/* Where one device of several fails, others have listened before */
+	status = &listener->status;
+	rc = listener_start(listener, sap);
+	if (rc) {
+		rpcrdma_format_addr(status->name, sizeof(status->name), sap);
+		pr_warn("cannot listen on %s: error %d\n", status->name, rc);
+		/* If one device of several fails, others have listened before */
 		listener_abandon(listener);
 		/* The put drops a module reference, and so does the caller */
 		__module_get(THIS_MODULE);
 		svc_xprt_put(&listener->xprt);
-		return ERR_CAST(id);
+		return ERR_PTR(rc);
 	}
 	/* Port 0 stands for any: take the one that it became */
-	sap = (struct sockaddr *)&id->route.addr.src_addr;
+	sap = (struct sockaddr *)&listener->id->route.addr.src_addr;
 	svc_xprt_set_local(&listener->xprt, sap, svc_addr_len(sap));
-	listener_set_status(listener, id);
-	if (!listener_publish(listener, id)) {
-		listener_say_lost(listener);
-		schedule_delayed_work(&listener->relisten, SVC_RDMA_RELISTEN);
-	}
+	status->net = net;
+	rpcrdma_format_addr(status->name, sizeof(status->name),
+			    (struct sockaddr *)&listener->xprt.xpt_local);
+	rpcrdma_status_set_device(status, listener_device(listener));
+	rpcrdma_status_add_listener(status);
+	if (!svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_UP, NULL))
+		schedule_delayed_work(&listener->relisten, 0);
 	return &listener->xprt;
 }
 
