@@ -19,7 +19,7 @@ unsigned int svc_rdma_max_outbound_size = 16 << 20;
 /* Memory that Replies are sent from, beyond which no Call is begun. For new ones */
 unsigned int svc_rdma_max_reply_size = 16 << 20;
 /* Highest version of the protocol: Calls are answered in theirs. For new ones */
-unsigned int svc_rdma_max_version = RPCRDMA_VERS_MAX;
+unsigned int svc_rdma_max_version = RPCRDMA_V1;
 
 static unsigned int min_requests = 4;
 static unsigned int max_requests = 16384;

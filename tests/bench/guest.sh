@@ -58,7 +58,10 @@ bench_ops() {
 }
 
 bench_version() {
-	[ ! -e /proc/sys/sunrpc/rdma_max_version ] || echo "$1" >/proc/sys/sunrpc/rdma_max_version
+	local file
+	for file in rdma_max_version svc_rdma/max_version; do
+		[ ! -e /proc/sys/sunrpc/$file ] || echo "$1" >/proc/sys/sunrpc/$file
+	done
 }
 
 # bench_is MODULE VERSION: what runs is what was asked for

@@ -42,6 +42,7 @@ cost_count() {
 
 cost_measure() {
 	echo "$1" >/proc/sys/sunrpc/rdma_max_version
+	echo "$1" >/proc/sys/sunrpc/svc_rdma/max_version
 	check "mount in version $1" events_of "/run/cost.$1.mount" mount_nfs vers=3,actimeo=0,lookupcache=none
 	check "allocations by the module are seen in version $1" cost_allocations "$1"
 	check "version $1 is spoken" cost_version "$1"

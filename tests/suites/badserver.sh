@@ -750,6 +750,8 @@ suite_badserver() {
 	local file
 	[ -z "${BADSERVER:-}" ] || check "cases of badserver" bad_names
 	on_server "bad_files" >/dev/null
+	# Behind the proxy is a server that takes either version
+	on_server version_server 2 >/dev/null
 	bad_begin_anew
 	for file in "$BAD_RULES"/*.rules; do
 		BAD_CASE=$(basename "$file" .rules)
@@ -767,6 +769,7 @@ suite_badserver() {
 	bad_beside_end
 	check "umount badserver" bad_umount
 	on_server "proxy_kill" >/dev/null
+	on_server version_server 1 >/dev/null
 }
 
 # ---- the module's own comings and goings ------------------------------------------

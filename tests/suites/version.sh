@@ -7,18 +7,27 @@
 # capture.
 
 VERSION=/proc/sys/sunrpc/rdma_max_version
+VERSION_SERVER=/proc/sys/sunrpc/svc_rdma/max_version
 
 version_inline_sizes() {
 	echo "$1" >/proc/sys/sunrpc/rdma_max_inline_read
 	echo "$1" >/proc/sys/sunrpc/rdma_max_inline_write
 }
 
+# The highest version that our server takes; the stock server has no such sysctl
+version_server() { [ ! -e $VERSION_SERVER ] || echo "$1" >$VERSION_SERVER; }
+
 # V2_INLINE: inline thresholds meanwhile
-version_two() {
+version_two_client() {
 	echo 2 >$VERSION
 	version_inline_sizes "${V2_INLINE:-5120}"
 }
+version_two() {
+	on_server version_server 2 >/dev/null
+	version_two_client
+}
 version_one() {
+	on_server version_server 1 >/dev/null
 	echo 1 >$VERSION
 	version_inline_sizes 5120
 }
@@ -66,11 +75,12 @@ version_limits() {
 	[ "$(cat $VERSION)" = 1 ]
 }
 
-# Nobody asks for version two unasked; who does gets it from our server. V2_MATRIX
-# overrides the versions of NFS.
+# Neither side speaks version two by default. If both are set to it, our client gets it
+# from our server. V2_MATRIX overrides the versions of NFS.
 suite_v2() {
 	local v
 	check "rdma_max_version is 1 and takes 1 and 2 alone" version_limits
+	check "svc_rdma/max_version is 1" on_server "[ \$(cat $VERSION_SERVER) = 1 ]"
 	check "mount unasked" version_mount vers=3
 	check "version one unasked" version_is 1 no
 	check "umount unasked" umount_nfs
@@ -127,7 +137,7 @@ version_reconnect() {
 # A server of version one refuses once, on the first connection of a transport,
 # whatever its module. Version one goes on there, and is remembered for a time.
 version_refused() {
-	version_two
+	version_two_client
 	check "mount refused $1" version_mount vers=3
 	check "version one after the refusal $1" version_is 1 no
 	check "the server is remembered $1" client_is v1_server yes
@@ -150,9 +160,7 @@ version_refused() {
 suite_v2_stock() { version_refused stock; }
 
 suite_v2_max1() {
-	on_server "echo 1 >/proc/sys/sunrpc/svc_rdma/max_version" >/dev/null
 	version_refused "max_version 1"
-	on_server "echo 2 >/proc/sys/sunrpc/svc_rdma/max_version" >/dev/null
 }
 
 # The first message of a connection is received, and not answered in time: the
