@@ -18,18 +18,18 @@
 #include "rpcrdma/rpc.h"
 #include "svc_rdma.h"
 
-/* How long callbacks that were given up may have all credits while others wait */
-#define BC_PATIENCE	(30 * HZ)
+/* How long aborted callbacks may have all credits while others wait */
+#define BC_TIMEOUT	(30 * HZ)
 
 /**
  * struct bc_call - a callback that the client has not answered
  * @xid: its XID
- * @given_up: sunrpc waits for its Reply no more
+ * @aborted: sunrpc does not wait for its Reply any more
  * @when: since then, in jiffies
  */
 struct bc_call {
 	u32 xid;
-	bool given_up;
+	bool aborted;
 	unsigned long when;
 };
 
@@ -37,10 +37,12 @@ struct bc_call {
  * struct svc_rdma_bc - the reverse direction of a connection
  * @xprt: sunrpc's part
  * @nr_unanswered: how many callbacks the client has not answered
- * @unanswered: these, no more than it may have granted. One that was given up keeps its
- *	credit until its Reply comes after all: the client has posted no other Receive
- *	(RFC 8166, section 3.3.1; RFC 8167, section 4.1). When none is left the connection
- *	is given up, or no callback would ever reach the client again
+ * @unanswered: these, at most as many as it may have granted
+ *
+ * An aborted callback keeps its credit until its Reply arrives after all: the
+ * client has posted no other Receive (RFC 8166, 3.3.1; RFC 8167, 4.1). When
+ * aborted callbacks have all credits the connection ends, or no callback would
+ * ever reach the client again.
  */
 struct svc_rdma_bc {
 	struct rpc_xprt xprt;
@@ -77,7 +79,9 @@ static struct bc_call *bc_unanswered(struct svc_rdma_bc *bc, u32 xid)
 	return NULL;
 }
 
-/* The Call is about to be sent: its Reply may be here before the post returns */
+/*
+ * The Call is about to be sent: its Reply may be here before the post returns
+ */
 static void bc_note_sent(struct rpc_xprt *xprt, u32 xid)
 {
 	struct svc_rdma_bc *bc = svc_rdma_bc(xprt);
@@ -90,25 +94,24 @@ static void bc_note_sent(struct rpc_xprt *xprt, u32 xid)
 }
 
 /*
- * It is answered, or was not sent. What was given up meanwhile returns its credit.
- *
- * Return: whether it was unanswered.
+ * It is answered, or was not sent. If it was aborted meanwhile its credit comes
+ * back
  */
 static bool bc_note_answered(struct rpc_xprt *xprt, u32 xid)
 {
 	struct svc_rdma_bc *bc = svc_rdma_bc(xprt);
 	struct bc_call *call;
-	bool given_up;
+	bool aborted;
 
 	spin_lock(&xprt->transport_lock);
 	call = bc_unanswered(bc, xid);
-	given_up = call && call->given_up;
+	aborted = call && call->aborted;
 	if (call)
 		*call = bc->unanswered[--bc->nr_unanswered];
-	if (given_up)
+	if (aborted)
 		xprt->cong -= RPC_CWNDSCALE;
 	spin_unlock(&xprt->transport_lock);
-	if (given_up)
+	if (aborted)
 		rpcrdma_rpc_wake_sender(xprt);
 	return call;
 }
@@ -127,8 +130,8 @@ static int bc_copy_in(struct rpc_rqst *rqst, const struct rpcrdma_hdr *hdr)
 }
 
 /*
- * The first message that answers a Call ends it, under the lock under which it was
- * found: one that comes again is not to write into what is being decoded.
+ * The first message that answers a Call ends it, under the lock under which it
+ * was found: a second one must not write into a Reply that is being decoded.
  *
  * @hdr: of its Reply, or NULL after an error
  */
@@ -152,20 +155,7 @@ out_unlock:
 	return rqst;
 }
 
-static void bc_take_credits(struct rpc_xprt *xprt, u32 credits)
-{
-	spin_lock(&xprt->transport_lock);
-	xprt->cwnd = credits << RPC_CWNDSHIFT;
-	spin_unlock(&xprt->transport_lock);
-}
-
-/**
- * svc_rdma_bc_reply - a reverse-direction Reply arrived
- * @conn: connection
- * @recv: accepted message; stays the caller's
- *
- * Context: process: sunrpc's locks do not shut out softirqs.
- */
+/* A reverse-direction Reply arrived; @recv stays the caller's */
 void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 {
 	struct rpc_xprt *xprt = bc_xprt_of(conn);
@@ -174,21 +164,19 @@ void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 	if (!xprt)
 		return;
 	credits = rpcrdma_hdr_grant(&recv->hdr, xprt->max_reqs, xprt->max_reqs, false);
-	if (credits)
-		bc_take_credits(xprt, credits);
+	if (credits) {
+		spin_lock(&xprt->transport_lock);
+		xprt->cwnd = credits << RPC_CWNDSHIFT;
+		spin_unlock(&xprt->transport_lock);
+	}
 	bc_note_answered(xprt, recv->hdr.xid);
 	bc_complete(xprt, recv->hdr.xid, &recv->hdr);
 }
 
-/**
- * svc_rdma_bc_error - the client refused a reverse-direction Call, or its
- *	Reply cannot be read
- * @conn: connection
- * @xid: the Call's
- *
- * Context: process.
- * Return: whether there was a Call with that XID, given up or not: what comes is its answer,
- * and is not answered (RFC 8166, section 4.5).
+/*
+ * The client rejected a reverse-direction Call, or its Reply is malformed.
+ * Returns whether there was a Call with that XID, aborted or not: then the
+ * message is its answer, and is not answered with RDMA_ERROR (RFC 8166, 4.5).
  */
 bool svc_rdma_bc_error(struct svc_rdma_conn *conn, u32 xid)
 {
@@ -220,7 +208,7 @@ static void bc_buf_free(struct rpc_task *task)
 
 static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 {
-	/* What the client speaks: its Calls settle that */
+	/* The client's Calls settle the version */
 	const struct rpcrdma_form form = {
 		.vers = READ_ONCE(conn->ep->version),
 	};
@@ -255,9 +243,9 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 
 /*
  * 0: it is on its way, or longer than the inline threshold, which ends the RPC.
- * -EBADSLT: the client has granted no more, and sunrpc waits for a Reply. -ENOBUFS: tried
- * again soon. -ENOTCONN: the connection is gone for good; the transport says so, lest
- * sunrpc try again at once.
+ * -EBADSLT: the client has granted no more, and sunrpc waits for a Reply.
+ * -ENOBUFS: sunrpc retries soon. -ENOTCONN: the connection is gone for good;
+ * the transport must be disconnected, or sunrpc would retry at once.
  */
 static int bc_send_request(struct rpc_rqst *rqst)
 {
@@ -279,7 +267,10 @@ static int bc_send_request(struct rpc_rqst *rqst)
 	return rc;
 }
 
-/* Called with transport_lock: have those that were given up had all credits for long? */
+/*
+ * Called with transport_lock: have aborted callbacks had all credits for too
+ * long?
+ */
 static bool bc_is_stuck(const struct svc_rdma_bc *bc)
 {
 	const struct bc_call *call = bc->unanswered;
@@ -288,12 +279,12 @@ static bool bc_is_stuck(const struct svc_rdma_bc *bc)
 	if (!bc->nr_unanswered || bc->xprt.cong < bc->xprt.cwnd)
 		return false;
 	for (i = 0; i < bc->nr_unanswered; i++, call++)
-		if (!call->given_up || time_before(jiffies, call->when + BC_PATIENCE))
+		if (!call->aborted || time_before(jiffies, call->when + BC_TIMEOUT))
 			return false;
 	return true;
 }
 
-/* An RPC has ended without a credit, on a connection that stands: it waited for one */
+/* An RPC has ended that waited for a credit */
 static void bc_ended_unsent(struct rpc_xprt *xprt)
 {
 	if (bc_is_stuck(svc_rdma_bc(xprt)))
@@ -302,8 +293,8 @@ static void bc_ended_unsent(struct rpc_xprt *xprt)
 }
 
 /*
- * Called with transport_lock, when the RPC has ended, however that was. One that the client
- * has not answered keeps its credit, if there is still a connection for it to answer on.
+ * Called with transport_lock when an RPC has ended. If the client has not
+ * answered it, and still can, it keeps its credit.
  */
 static void bc_release_request(struct rpc_task *task)
 {
@@ -322,12 +313,12 @@ static void bc_release_request(struct rpc_task *task)
 		xprt_release_rqst_cong(task);
 		return;
 	}
-	call->given_up = true;
+	call->aborted = true;
 	call->when = jiffies;
 	rqst->rq_cong = 0;
 }
 
-/* Only the client can connect: whoever wants to send is told so */
+/* Only the client can connect */
 static void bc_connect(struct rpc_xprt *xprt, struct rpc_task *task)
 {
 	xprt_clear_connecting(xprt);
@@ -406,11 +397,10 @@ static void bc_format_addresses(struct rpc_xprt *xprt)
 static struct xprt_class bc_class;
 
 /*
- * One reference is the svc_xprt's. Clients that share a connection may all find that it has
- * no transport yet: only one gets to be it. Nobody else's would see a Reply, and what the
- * svc_xprt does not know is not put with it. (sunrpc has a race of that kind left, about
- * the switch that it makes of the transport; and where it has no memory for the server's name
- * behind this, it frees the transport whoever refers to it, TCP's as well.)
+ * Clients that share a connection may all find that it has no transport yet,
+ * but only one transport is the svc_xprt's: no other would see a Reply, or be
+ * put with the svc_xprt. sunrpc has a race of that kind left, about the switch
+ * that it makes of the transport.
  */
 static bool bc_publish(struct svc_xprt *sxprt, struct rpc_xprt *xprt)
 {
@@ -423,14 +413,13 @@ static bool bc_publish(struct svc_xprt *sxprt, struct rpc_xprt *xprt)
 }
 
 /*
- * A connection has one such transport for as long as it lasts. It is not for a second caller
- * of this to have, as sunrpc goes on to initialize what it gets here; that one's callback
- * path is down until its client asks again, when sunrpc finds the one that is there.
+ * A second caller fails, because sunrpc would initialize the transport again.
+ * Its client retries and finds the first one's.
  */
 static struct rpc_xprt *bc_setup(struct xprt_create *args)
 {
 	struct svc_rdma_conn *conn = svc_rdma_conn(args->bc_xprt);
-	/* Those that there are Receives for: a small device has fewer than we want */
+	/* A small device has fewer Receives than we want */
 	u32 credits = conn->ep->sizes.bc_credits;
 	struct svc_rdma_bc *bc;
 	struct rpc_xprt *xprt;
@@ -473,23 +462,11 @@ static struct xprt_class bc_class = {
 	.netid		= { "" },
 };
 
-/**
- * svc_rdma_bc_init - let nfsd's callback client find the reverse direction
- *
- * Context: module init.
- *
- * Return: 0 or a negative errno.
- */
 int svc_rdma_bc_init(void)
 {
 	return xprt_register_transport(&bc_class);
 }
 
-/**
- * svc_rdma_bc_exit - undo svc_rdma_bc_init()
- *
- * Context: module exit.
- */
 void svc_rdma_bc_exit(void)
 {
 	xprt_unregister_transport(&bc_class);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Contexts of Calls and Sends, and all that they own. They are allocated at need and kept
- * for the next one: taken under conn->lock alone, so that a completion can give one back
- * without.
+ * Contexts of Calls and Sends, and all that they own. They are allocated at
+ * need and kept for the next one: taken under conn->lock alone, so that a
+ * completion can give one back without.
  *
- * A Call owns its Receive, its RDMA Reads and the pages that these go to, until nfsd has
- * processed it. A Send owns a header buffer that stays mapped, and its RDMA Writes, SGEs and
- * pages until the Send is complete. The Send Queue completes in order, so that the RDMA
- * Writes are complete by then.
+ * A Call owns its Receive, its RDMA Reads and the pages that these go to, until
+ * nfsd has processed it. A Send owns a header buffer that stays mapped, and its
+ * RDMA Writes, SGEs and pages until the Send is complete. The Send Queue
+ * completes in order, so that the RDMA Writes are complete by then.
  */
 
 #include <linux/mm.h>
@@ -47,7 +47,10 @@ struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn)
 	return NULL;
 }
 
-/* Ends the processing of a Call; its RDMA Reads are complete, or were never posted */
+/*
+ * Ends the processing of a Call; its RDMA Reads are complete, or were never
+ * posted
+ */
 void svc_rdma_call_put(struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
@@ -75,8 +78,9 @@ void svc_rdma_call_put_reads(struct svc_rdma_call *call)
 }
 
 /*
- * Pages for RDMA Reads to go to, from the pool as far as it has any, the others from @rqstp.
- * sunrpc replaces the pages that @rqstp lost before it receives again. 0 or -ENOMEM.
+ * Pages for RDMA Reads to go to, from the pool as far as it has any, the others
+ * from @rqstp. sunrpc replaces the pages that @rqstp lost before it receives
+ * again. 0 or -ENOMEM.
  */
 int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 			    unsigned int nr)
@@ -151,10 +155,11 @@ out_free:
 }
 
 /*
- * A client may have its Reply, and send its next Call, before the Send's completion is seen
- * here. So the Send Queue may be full of Sends to a client that has no Call outstanding, and
- * on top of them wait the Replies to all that its credits allow. A client that sends more
- * Calls without acknowledging Replies loses its connection.
+ * A client may have its Reply, and send its next Call, before the Send's
+ * completion is seen here. So the Send Queue may be full of Sends to a client
+ * that has no Call outstanding, and on top of them wait the Replies to all that
+ * its credits allow. A client that sends more Calls without acknowledging
+ * Replies loses its connection.
  */
 static unsigned int max_sends(const struct rpcrdma_ep *ep)
 {
@@ -190,8 +195,9 @@ static void send_begin(struct svc_rdma_send *send, u32 vers)
 }
 
 /*
- * Begins a message of version @vers: a context with an empty header, or an error. Called
- * within svc_rdma_enter(); sleeps as @gfp says, if there is no idle context.
+ * Begins a message of version @vers: a context with an empty header, or an
+ * error. Called within svc_rdma_enter(); sleeps as @gfp says, if there is no
+ * idle context.
  */
 struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
 					gfp_t gfp)
@@ -257,8 +263,9 @@ void svc_rdma_send_copy(struct svc_rdma_send *send, const struct xdr_buf *buf,
 }
 
 /*
- * Lets the device gather bytes in place. The pages must stay until the completion: see
- * svc_rdma_send_own_pages(). 0; -E2BIG if the SGEs do not suffice; -EIO.
+ * Lets the device gather bytes in place. The pages must stay until the
+ * completion: see svc_rdma_send_own_pages(). 0; -E2BIG if the SGEs do not
+ * suffice; -EIO.
  */
 int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 		      u32 offset, u32 len)
@@ -283,8 +290,9 @@ int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 }
 
 /*
- * Takes nfsd's pages from @page up to @end until the completion, and charges them. sunrpc
- * allocates new ones in their place before it receives again. 0 or -ENOMEM.
+ * Takes nfsd's pages from @page up to @end until the completion, and charges
+ * them. sunrpc allocates new ones in their place before it receives again. 0 or
+ * -ENOMEM.
  */
 int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
 			    struct page **end)
@@ -309,10 +317,11 @@ int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
 }
 
 /*
- * Callbacks are sent on behalf of others' memory reclaim. If a client has no Calls
- * outstanding its first callbacks depend neither on an allocation nor on when the completion
- * of a Reply is seen. If Replies have all contexts, and there is no memory for another one,
- * a callback is retried until one of them is complete.
+ * Callbacks are sent on behalf of others' memory reclaim. If a client has no
+ * Calls outstanding its first callbacks depend neither on an allocation nor on
+ * when the completion of a Reply is seen. If Replies have all contexts, and
+ * there is no memory for another one, a callback is retried until one of them
+ * is complete.
  */
 int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
 {

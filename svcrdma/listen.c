@@ -14,10 +14,16 @@
 
 #define SVC_RDMA_BACKLOG	10
 
-/* Connect Requests that wait for a thread; more are not answered, as if out of memory */
+/*
+ * Connect Requests that wait for a thread; more are not answered, as if out of
+ * memory
+ */
 #define SVC_RDMA_MAX_PENDING	256
 
-/* How often a listener that is down tries again, which costs a look at a few lists */
+/*
+ * How often a listener that is down tries again, which costs a look at a few
+ * lists
+ */
 #define SVC_RDMA_RELISTEN	(2 * HZ)
 
 /**
@@ -49,7 +55,8 @@ static const u8 svc_rdma_listener_next[] = {
 /**
  * struct svc_rdma_listener - a listening address, as sunrpc sees it
  * @xprt: sunrpc's part
- * @id: CM id, or NULL; private to creation, the work and the detach, which do not overlap
+ * @id: CM id, or NULL; private to creation, the work and the detach, which do
+ *	not overlap
  * @lock: protects what follows
  * @state: where it stands
  * @why: reason for which it went down, if that is not logged yet
@@ -78,15 +85,18 @@ static struct svc_rdma_listener *svc_rdma_listener(struct svc_xprt *xprt)
 }
 
 /*
- * Nonzero: the CM destroys @id. It says nothing to the client after -ENOMEM (but on iWARP),
- * so that the request comes again, when there may be room.
+ * Nonzero: the CM destroys @id. It says nothing to the client after -ENOMEM
+ * (but on iWARP), so that the request comes again, when there may be room.
  */
 static int connect_request(struct svc_rdma_listener *listener,
 			   struct rdma_cm_id *id,
 			   const struct rdma_cm_event *event)
 {
 	struct svc_rdma_conn *conn = NULL;
-	/* The CM's own work waits meanwhile, also for a mount that has to reconnect */
+	/*
+	 * The CM's own work waits meanwhile, also for a mount that has to
+	 * reconnect
+	 */
 	unsigned int noio = memalloc_noio_save();
 	bool full = READ_ONCE(listener->nr_pending) >= SVC_RDMA_MAX_PENDING;
 
@@ -134,9 +144,9 @@ static bool svc_rdma_listener_change_state(struct svc_rdma_listener *listener,
 }
 
 /*
- * If the device or the address goes away the CM is not to destroy the id: the work does. It
- * is rdma_destroy_id() that waits for this handler, whose code may be gone with the last
- * listener.
+ * If the device or the address goes away the CM is not to destroy the id: the
+ * work does. It is rdma_destroy_id() that waits for this handler, whose code
+ * may be gone with the last listener.
  */
 static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -158,7 +168,9 @@ static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	}
 }
 
-/* On success @id is there, and events may have brought the listener down again */
+/*
+ * On success @id is there, and events may have brought the listener down again
+ */
 static int listener_start(struct svc_rdma_listener *listener, struct sockaddr *sap)
 {
 	struct rdma_cm_id *id;
@@ -264,7 +276,9 @@ static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 
 	if (!conn)
 		return NULL;
-	/* The connection's teardown, and the removal of a device, wait for this */
+	/*
+	 * The connection's teardown, and the removal of a device, wait for this
+	 */
 	noio = memalloc_noio_save();
 	rc = rpcrdma_ep_accept(conn->ep);
 	memalloc_noio_restore(noio);
@@ -288,7 +302,10 @@ static void listener_abandon(struct svc_rdma_listener *listener)
 		svc_rdma_conn_abandon(conn);
 }
 
-/* Once it is closed no event schedules the work, and after that is cancelled @id stays */
+/*
+ * Once it is closed no event schedules the work, and after that is cancelled
+ * @id stays
+ */
 static void listener_detach(struct svc_xprt *xprt)
 {
 	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
@@ -344,7 +361,9 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 	if (rc) {
 		rpcrdma_format_addr(status->name, sizeof(status->name), sap);
 		pr_warn("cannot listen on %s: error %d\n", status->name, rc);
-		/* If one device of several fails, others have listened before */
+		/*
+		 * If one device of several fails, others have listened before
+		 */
 		listener_abandon(listener);
 		/* The put drops a module reference, and so does the caller */
 		__module_get(THIS_MODULE);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A pool of pages that RDMA Reads go to. They are exchanged one for one with those of the
- * nfsd thread that processes the Call, and the displaced pages serve the next Reads: so a
- * WRITE of 1 MiB does not cost the allocation, and zeroing, of 256 pages.
+ * A pool of pages that RDMA Reads go to. They are exchanged one for one with
+ * those of the nfsd thread that processes the Call, and the displaced pages
+ * serve the next Reads: so a WRITE of 1 MiB does not cost the allocation, and
+ * zeroing, of 256 pages.
  *
- * The pool has only pages without other references. An nfsd thread may have others among its
- * buffers: a READ that was spliced and then truncated, or failed half way, leaves pages of
- * the page cache there.
+ * The pool has only pages without other references. An nfsd thread may have
+ * others among its buffers: a READ that was spliced and then truncated, or
+ * failed half way, leaves pages of the page cache there.
  */
 
 #include <linux/mm.h>
@@ -32,8 +33,8 @@ unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
 }
 
 /*
- * Gives pages to the pool; the array has others on return. Pages that the pool cannot hold,
- * or that somebody else refers to, are put.
+ * Gives pages to the pool; the array has others on return. Pages that the pool
+ * cannot hold, or that somebody else refers to, are put.
  */
 void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 {
@@ -56,7 +57,10 @@ void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 		release_pages(pages + keep, own - keep);
 }
 
-/* A page in the place of one that others refer to, which is put; NULL: it is not */
+/*
+ * A page in the place of one that others refer to, which is put; NULL: it is
+ * not
+ */
 struct page *svc_rdma_page_replace(struct page *page)
 {
 	struct page *fresh = alloc_page(GFP_NOIO);
@@ -66,7 +70,10 @@ struct page *svc_rdma_page_replace(struct page *page)
 	return fresh;
 }
 
-/* When no connection is left, so that an idle module holds no memory; atomic context */
+/*
+ * When no connection is left, so that an idle module holds no memory; atomic
+ * context
+ */
 void svc_rdma_pages_drain(void)
 {
 	spin_lock(&pool_lock);

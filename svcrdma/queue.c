@@ -6,14 +6,14 @@
  *
  * The peer decides how long an RDMA Read or a Send takes, and it regains its
  * credits before a Send completes. So pages in flight are limited for each
- * connection, those of Reads and those of Replies. A Call that waits holds neither
- * pages nor a thread. Reads begin in order. The pages of a Reply are not known
- * before nfsd has encoded it: each thread may find that there is room, and exceed
- * the limit by one Reply. Messages are still taken and decoded meanwhile, so that
- * Replies to callbacks and rejected messages make progress.
+ * connection, those of Reads and those of Replies. A Call that waits holds
+ * neither pages nor a thread. Reads begin in order. The pages of a Reply are
+ * not known before nfsd has encoded it: each thread may find that there is
+ * room, and exceed the limit by one Reply. Messages are still taken and decoded
+ * meanwhile, so that Replies to callbacks and rejected messages make progress.
  *
- * This file counts, and takes Calls and messages off its lists. It never releases,
- * reads or sends: that is for the callers.
+ * This file counts, and takes Calls and messages off its lists. It never
+ * releases, reads or sends: that is for the callers.
  */
 
 #include <linux/seq_file.h>
@@ -100,7 +100,9 @@ void svc_rdma_queue_init(struct svc_rdma_conn *conn)
 	queue->replies.max = READ_ONCE(svc_rdma_max_reply_size) >> PAGE_SHIFT;
 }
 
-/* The QP exists, its Receives are not posted yet. The ring is freed with @conn */
+/*
+ * The QP exists, its Receives are not posted yet. The ring is freed with @conn
+ */
 int svc_rdma_queue_setup(struct svc_rdma_conn *conn)
 {
 	u32 size = roundup_pow_of_two(conn->ep->sizes.recvs);
@@ -116,7 +118,10 @@ int svc_rdma_queue_setup(struct svc_rdma_conn *conn)
 	return 0;
 }
 
-/* sunrpc drops its last reference next: no completion may touch the svc_xprt any more */
+/*
+ * sunrpc drops its last reference next: no completion may touch the svc_xprt
+ * any more
+ */
 void svc_rdma_queue_detach(struct svc_rdma_conn *conn)
 {
 	spin_lock(&conn->queue.lock);
@@ -145,8 +150,8 @@ void svc_rdma_queue_received(struct svc_rdma_conn *conn, struct rpcrdma_recv *re
 }
 
 /*
- * Nothing of a Call is missing: its RDMA Reads are complete, or it has none. If it waits for
- * the pages of Replies svc_rdma_uncharge() wakes a thread.
+ * Nothing of a Call is missing: its RDMA Reads are complete, or it has none. If
+ * it waits for the pages of Replies svc_rdma_uncharge() wakes a thread.
  */
 void svc_rdma_queue_ready(struct svc_rdma_call *call)
 {
@@ -162,7 +167,10 @@ void svc_rdma_queue_ready(struct svc_rdma_call *call)
 	spin_unlock(&queue->lock);
 }
 
-/* Charges what the Reads of a Call need. False: it waits, and is not the caller's any more */
+/*
+ * Charges what the Reads of a Call need. False: it waits, and is not the
+ * caller's any more
+ */
 bool svc_rdma_queue_reads(struct svc_rdma_call *call)
 {
 	struct svc_rdma_queue *queue = &call->conn->queue;
@@ -182,11 +190,11 @@ bool svc_rdma_queue_reads(struct svc_rdma_call *call)
 }
 
 /*
- * Takes what a thread is to do next: a Call that is complete, a Call whose Reads may begin
- * and are charged, or a message.
+ * Takes what a thread is to do next: a Call that is complete, a Call whose
+ * Reads may begin and are charged, or a message.
  *
- * XPT_DATA is cleared with the last one, not by a thread that finds none: that would cost a
- * wake-up for each Call.
+ * XPT_DATA is cleared with the last one, not by a thread that finds none: that
+ * would cost a wake-up for each Call.
  */
 void svc_rdma_queue_next(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
 			 struct rpcrdma_recv **recv)
@@ -228,7 +236,9 @@ bool svc_rdma_queue_drop(struct svc_rdma_conn *conn, struct svc_rdma_call **call
 	return *recv || *call;
 }
 
-/* A Reply has its pages already: they are charged even if they exceed the limit */
+/*
+ * A Reply has its pages already: they are charged even if they exceed the limit
+ */
 void svc_rdma_charge_reply(struct svc_rdma_conn *conn, u32 pages)
 {
 	spin_lock(&conn->queue.lock);

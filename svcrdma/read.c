@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The RDMA Reads of a Call with Read chunks: into which pages they go, what they need, and
- * how they begin. When they may begin is decided in queue.c.
+ * The RDMA Reads of a Call with Read chunks: into which pages they go, what
+ * they need, and how they begin. When they may begin is decided in queue.c.
  */
 
 #include <linux/sunrpc/xdr.h>
@@ -82,7 +82,8 @@ static int build_reads(struct svc_rdma_call *call)
  * @rqstp: nfsd thread; it has as many pages as any other
  * @call: Call whose Reads are charged; not the caller's any more
  *
- * Context: process, within svc_rdma_enter(); sleeps for memory, never for the peer.
+ * Context: process, within svc_rdma_enter(); sleeps for memory, never for the
+ * peer.
  *
  * Return: 0: the Call is complete when its RDMA Reads are.
  */
@@ -125,7 +126,8 @@ int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
  * @rqstp: nfsd thread
  * @call: Call with Read chunks; not the caller's any more
  *
- * Context: process, within svc_rdma_enter(); sleeps for memory, never for the peer.
+ * Context: process, within svc_rdma_enter(); sleeps for memory, never for the
+ * peer.
  *
  * Return: 0, as svc_rdma_start_reads().
  */

@@ -2,10 +2,10 @@
 /*
  * Messages: from a Receive to a complete RPC Call in an nfsd thread's rq_arg.
  *
- * An nfsd thread decodes a message. A Call without Read chunks is processed in the Receive
- * buffer. For one with Read chunks the thread starts the RDMA Reads and goes back to work;
- * the last Read's completion makes the connection ready again, and the next thread finds
- * the Call complete.
+ * An nfsd thread decodes a message. A Call without Read chunks is processed in
+ * the Receive buffer. For one with Read chunks the thread starts the RDMA Reads
+ * and goes back to work; the last Read's completion makes the connection ready
+ * again, and the next thread finds the Call complete.
  */
 
 #include <linux/sunrpc/xdr.h>
@@ -46,7 +46,9 @@ static int svc_rdma_deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	else
 		rc = svc_rdma_arg_inline(rqstp, hdr);
 	if (rc == -ENOMEM) {
-		/* The client retries on its next connection (RFC 8166, 4.5.4) */
+		/*
+		 * The client retries on its next connection (RFC 8166, 4.5.4)
+		 */
 		rpcrdma_ep_fail_reason(conn->ep, rc, "no memory for a call");
 		svc_rdma_call_put(call);
 		return 0;
@@ -178,8 +180,8 @@ int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 		return 0;
 	}
 	/*
-	 * A connection that has failed cannot carry a Reply: the client retries each Call
-	 * that is not taken.
+	 * A connection that has failed cannot carry a Reply: the client retries
+	 * each Call that is not taken.
 	 */
 	if (READ_ONCE(conn->ep->state) >= RPCRDMA_EP_CLOSING) {
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);

@@ -10,8 +10,8 @@
 #include "svc_rdma.h"
 
 /*
- * As with other transports a Call leaves some of an nfsd thread's pages for the Reply: its
- * head and a page. READDIR of nfsd counts on room behind the head.
+ * As with other transports a Call leaves some of an nfsd thread's pages for the
+ * Reply: its head and a page. READDIR of nfsd counts on room behind the head.
  */
 #define SVC_RDMA_REPLY_PAGES	2
 
@@ -22,8 +22,8 @@ bool svc_rdma_has_pages(const struct svc_rqst *rqstp, unsigned int nr)
 }
 
 /*
- * The message as it was received, around @page_len bytes in the thread's pages, which belong
- * at @position. The Receive buffer stays the Call's.
+ * The message as it was received, around @page_len bytes in the thread's pages,
+ * which belong at @position. The Receive buffer stays the Call's.
  */
 static void point_around(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr,
 			 u32 position, u32 page_len)
@@ -73,8 +73,8 @@ static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
 }
 
 /*
- * The parts of a message that its RDMA Reads left out. After them and not before: the
- * device may own the cache lines next to the bytes that it writes.
+ * The parts of a message that its RDMA Reads left out. After them and not
+ * before: the device may own the cache lines next to the bytes that it writes.
  */
 static void fill_gaps(struct svc_rqst *rqstp,
 			       const struct rpcrdma_hdr *hdr)
@@ -93,9 +93,10 @@ static void fill_gaps(struct svc_rqst *rqstp,
 }
 
 /*
- * The message as it was received, around its only Read chunk. nfsd takes the data of a WRITE
- * from pages up to their last byte. A client may have them go on behind the chunk: the pages
- * must have the bytes that follow, or they would show the previous use of the page.
+ * The message as it was received, around its only Read chunk. nfsd takes the
+ * data of a WRITE from pages up to their last byte. A client may have them go
+ * on behind the chunk: the pages must have the bytes that follow, or they would
+ * show the previous use of the page.
  */
 static void point_around_chunk(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 {
@@ -124,8 +125,8 @@ static void point_to_pages(struct svc_rqst *rqstp, u32 len)
 }
 
 /*
- * The client chooses the size, and loses its connection if there is no memory. That is no
- * reason to retry without end, as the kernel does up to this size.
+ * The client chooses the size, and loses its connection if there is no memory.
+ * That is no reason to retry without end, as the kernel does up to this size.
  */
 static gfp_t copy_gfp(u32 len)
 {
@@ -166,8 +167,8 @@ static const u8 *page_of(const void *ctx, u32 nr)
 }
 
 /*
- * The RDMA Reads of a Call are complete: their pages become the first ones of the thread.
- * 0, or -ENOMEM if there is no memory for the message in one piece.
+ * The RDMA Reads of a Call are complete: their pages become the first ones of
+ * the thread. 0, or -ENOMEM if there is no memory for the message in one piece.
  */
 int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
@@ -187,8 +188,8 @@ int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 }
 
 /*
- * The message moves to the thread's first pages. A page that others refer to is in the page
- * cache: not ours to write to. 0, -EMSGSIZE or -ENOMEM.
+ * The message moves to the thread's first pages. A page that others refer to is
+ * in the page cache: not ours to write to. 0, -EMSGSIZE or -ENOMEM.
  */
 static int move_to_pages(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 {
@@ -213,10 +214,12 @@ static int move_to_pages(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 }
 
 /*
- * A Call without Read chunks stays in its Receive buffer. 0, or -EMSGSIZE or -ENOMEM.
+ * A Call without Read chunks stays in its Receive buffer. 0, or -EMSGSIZE or
+ * -ENOMEM.
  *
- * 6.1's gss_read_proxy_verf() copies the rest of the head into one page. So the head of a
- * Call that sets up a security context is a page at most, as with other transports.
+ * 6.1's gss_read_proxy_verf() copies the rest of the head into one page. So the
+ * head of a Call that sets up a security context is a page at most, as with
+ * other transports.
  */
 int svc_rdma_arg_inline(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 {

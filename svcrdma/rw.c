@@ -112,8 +112,9 @@ void svc_rdma_rws_free(struct svc_rdma_conn *conn)
 }
 
 /*
- * Fills a context with up to @len bytes; 0 if @buf has none there. MRs have no gaps: a part
- * that does not continue the page before it begins another context.
+ * Fills a context with up to @len bytes; 0 if @buf has none there. MRs have no
+ * gaps: a part that does not continue the page before it begins another
+ * context.
  */
 static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
 		   u32 len)
@@ -141,8 +142,8 @@ static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
 }
 
 /*
- * Are there Send Queue slots for @nents pages? Without MRs rdma_rw takes at least one for as
- * many as a WR has SGEs.
+ * Are there Send Queue slots for @nents pages? Without MRs rdma_rw takes at
+ * least one for as many as a WR has SGEs.
  */
 static bool rw_fits(const struct rpcrdma_ep *ep,
 		    const struct svc_rdma_rwset *set, u32 nents)
@@ -160,9 +161,9 @@ static bool rw_fits(const struct rpcrdma_ep *ep,
  * @pages: pages of our side
  * @dir: DMA_FROM_DEVICE: Read; DMA_TO_DEVICE: Write
  *
- * As rdma_rw_io_needs_mr(). If ib_core.force_mr is set, which is for tests, a device that
- * needs MRs only for some operations takes more of them than this. Then rdma_rw may find
- * none, and the connection ends.
+ * As rdma_rw_io_needs_mr(). If ib_core.force_mr is set, which is for tests, a
+ * device that needs MRs only for some operations takes more of them than this.
+ * Then rdma_rw may find none, and the connection ends.
  */
 u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
 		    enum dma_data_direction dir)
@@ -260,8 +261,8 @@ out:
  * until svc_rdma_rwset_release(), which is due after an error, too.
  *
  * Return: 0; -ENOSPC when the chain would be longer than the Send Queue;
- * -EINVAL when @buf ends before the segment does; -EAGAIN when the device
- * needs MRs for this and others have them, -EDQUOT when there are never so many;
+ * -EINVAL when @buf ends before the segment does; -EAGAIN when the device needs
+ * MRs for this and others have them, -EDQUOT when there are never so many;
  * -ENOMEM, -EIO.
  */
 int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Replies: which part of the RPC message goes into which chunk, which stays inline, and the
- * one chain of RDMA Writes and a Send that carries all of it. No thread waits for that
- * chain: the Send context owns the pages until it is complete. And RDMA_ERROR.
+ * Replies: which part of the RPC message goes into which chunk, which stays
+ * inline, and the one chain of RDMA Writes and a Send that carries all of it.
+ * No thread waits for that chain: the Send context owns the pages until it is
+ * complete. And RDMA_ERROR.
  */
 
 #include <linux/sunrpc/xdr.h>
@@ -10,8 +11,8 @@
 #include "svc_rdma.h"
 
 /*
- * A Reply that fits a page is copied behind its header: a page that the device reads costs
- * nfsd a new one, which the kernel may have to zero.
+ * A Reply that fits a page is copied behind its header: a page that the device
+ * reads costs nfsd a new one, which the kernel may have to zero.
  */
 #define SVC_RDMA_COPY_MAX	PAGE_SIZE
 
@@ -174,8 +175,9 @@ static void copy_ranges(struct svc_rdma_reply *reply)
 }
 
 /*
- * A READ of some KiB most often: the device gathers the data from the pages of nfsd. The
- * head, which precedes them, is copied, so that nfsd keeps its first page.
+ * A READ of some KiB most often: the device gathers the data from the pages of
+ * nfsd. The head, which precedes them, is copied, so that nfsd keeps its first
+ * page.
  */
 static int gather_ranges(struct svc_rdma_reply *reply)
 {
@@ -251,9 +253,9 @@ static int build_reply(struct svc_rdma_reply *reply)
 }
 
 /*
- * nfsd reuses the pages that it still finds: pages that the device will not read had better
- * stay, and the others must go. A Send that has pages is signalled, so that they are
- * uncharged though nothing else is sent.
+ * nfsd reuses the pages that it still finds: pages that the device will not
+ * read had better stay, and the others must go. A Send that has pages is
+ * signalled, so that they are uncharged though nothing else is sent.
  */
 static int settle_pages(struct svc_rdma_reply *reply, struct svc_rqst *rqstp)
 {
@@ -280,9 +282,9 @@ static void send_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 }
 
 /*
- * Posts RDMA Writes and the Send with one doorbell; does not wait for slots. The context
- * belongs to the Send Queue afterwards, or is put. @inv_handle: rkey for the peer's device
- * to invalidate, or 0. Returns 0 or -ENOTCONN.
+ * Posts RDMA Writes and the Send with one doorbell; does not wait for slots.
+ * The context belongs to the Send Queue afterwards, or is put. @inv_handle:
+ * rkey for the peer's device to invalidate, or 0. Returns 0 or -ENOTCONN.
  */
 int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 {
@@ -317,8 +319,9 @@ static void send_failed(struct svc_rdma_conn *conn, int rc, const char *why)
 }
 
 /*
- * Answers a message with RDMA_ERROR (RFC 8166, 4.5) and gives its Receive back. @why: for the
- * log, or NULL if it has been logged. Called within svc_rdma_enter(); sleeps for memory.
+ * Answers a message with RDMA_ERROR (RFC 8166, 4.5) and gives its Receive back.
+ * @why: for the log, or NULL if it has been logged. Called within
+ * svc_rdma_enter(); sleeps for memory.
  */
 void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
 			      enum rpcrdma_errcode errcode, const char *why)
@@ -342,7 +345,9 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *r
 		send_failed(conn, rc, "an error could not be sent");
 }
 
-/* Rejects a Call that cannot be had, on this connection or on another like it */
+/*
+ * Rejects a Call that cannot be had, on this connection or on another like it
+ */
 void svc_rdma_reject_call(struct svc_rdma_call *call, const char *why)
 {
 	struct rpcrdma_recv *recv = call->recv;
@@ -353,9 +358,10 @@ void svc_rdma_reject_call(struct svc_rdma_call *call, const char *why)
 }
 
 /*
- * -EAGAIN: this device writes from MRs, and other RPCs have them, so that the client's next
- * connection may carry the Reply. An RDMA_ERROR would say that the RPC failed, which was
- * executed: it is for Replies that no connection can carry.
+ * -EAGAIN: this device writes from MRs, and other RPCs have them, so that the
+ * client's next connection may carry the Reply. An RDMA_ERROR would say that
+ * the RPC failed, which was executed: it is for Replies that no connection can
+ * carry.
  */
 static int not_built(struct svc_rdma_reply *reply, int rc)
 {

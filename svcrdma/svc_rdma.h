@@ -139,9 +139,10 @@ static inline struct svc_rdma_conn *svc_rdma_conn(struct svc_xprt *xprt)
 }
 
 /*
- * Keeps the teardown from destroying QP and device. No thread waits for the peer within, nor
- * for a mount of this host by the same device, as reclaim may: allocations are GFP_NOIO.
- * No nesting. If it returns true svc_rdma_leave() must follow.
+ * Keeps the teardown from destroying QP and device. No thread waits for the
+ * peer within, nor for a mount of this host by the same device, as reclaim may:
+ * allocations are GFP_NOIO. No nesting. If it returns true svc_rdma_leave()
+ * must follow.
  */
 static inline bool svc_rdma_enter(struct svc_rdma_conn *conn)
 {
@@ -169,7 +170,10 @@ struct svc_rdma_piece {
 	u32 len;
 };
 
-/* As many bytes at @at as lie in one page and one part of @buf; false behind its end */
+/*
+ * As many bytes at @at as lie in one page and one part of @buf; false behind
+ * its end
+ */
 static inline bool svc_rdma_buf_piece(struct svc_rdma_piece *piece,
 				      const struct xdr_buf *buf, u32 at)
 {
@@ -215,13 +219,16 @@ struct svc_rdma_rwset {
 
 /* Bytes that a small context moves at any alignment */
 #define SVC_RDMA_RW_SMALL_LEN	(3 * PAGE_SIZE)
-/* The memory of a small context is the unit, at most an eighth of a page; and of a large one */
+/*
+ * The memory of a small context is the unit, at most an eighth of a page; and
+ * of a large one
+ */
 #define SVC_RDMA_RW_PER_PAGE	8U
 #define SVC_RDMA_RW_LARGE	32U
 
 /*
- * With data in many segments contexts take more memory than the data. Memory beyond one
- * unit for each page, which any RPC may need, is charged as pages.
+ * With data in many segments contexts take more memory than the data. Memory
+ * beyond one unit for each page, which any RPC may need, is charged as pages.
  */
 static inline u32 svc_rdma_pages_charged(u32 pages, u32 memory)
 {
@@ -383,7 +390,10 @@ void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages, u32 reply_pag
 		       u32 mrs);
 void svc_rdma_queue_show(const struct svc_rdma_queue *queue, struct seq_file *seq);
 
-/* May nfsd have a Call now, whose Reply may need pages? May become false at any time */
+/*
+ * May nfsd have a Call now, whose Reply may need pages? May become false at any
+ * time
+ */
 static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
 {
 	return rpcrdma_plan_pages_fit(READ_ONCE(conn->queue.replies.charged), 1,
@@ -437,7 +447,9 @@ int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
 int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_sends_free(struct svc_rdma_conn *conn);
 
-/* Let the next Call have the Receive buffer; the header is not needed any more */
+/*
+ * Let the next Call have the Receive buffer; the header is not needed any more
+ */
 static inline void svc_rdma_call_put_recv(struct svc_rdma_call *call)
 {
 	struct rpcrdma_recv *recv = call->recv;

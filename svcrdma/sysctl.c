@@ -10,15 +10,21 @@
 
 /* RPCs a client may have outstanding: credits. For new connections */
 unsigned int svc_rdma_max_requests = 64;
-/* Inline thresholds, both directions, in octets. For new connections */
+/* Inline thresholds, both directions, in bytes. For new connections */
 unsigned int svc_rdma_max_req_size = RPCRDMA_INLINE_WANTED;
 /* RDMA Reads in flight per connection, where the devices allow it */
 unsigned int svc_rdma_max_outbound_reads = 16;
-/* Memory that those go to, or may go to next, in octets. For new connections */
+/* Memory that RDMA Reads in flight go to, in bytes. For new connections */
 unsigned int svc_rdma_max_outbound_size = 16 << 20;
-/* Memory that Replies are sent from, beyond which no Call is begun. For new ones */
+/*
+ * Memory that Replies are sent from; beyond it nfsd gets no Call. For new
+ * connections
+ */
 unsigned int svc_rdma_max_reply_size = 16 << 20;
-/* Highest version of the protocol: Calls are answered in theirs. For new ones */
+/*
+ * Highest version of the protocol: a Call is answered in its own. For new
+ * connections
+ */
 unsigned int svc_rdma_max_version = RPCRDMA_V1;
 
 static unsigned int min_requests = 4;
@@ -27,7 +33,7 @@ static unsigned int min_req_size = 4096;
 static unsigned int max_req_size = 65536;
 static unsigned int min_reads = 1;
 static unsigned int max_reads = 255;
-/* A thread of nfsd has no more pages for a Call, or a Reply */
+/* The pages of an nfsd thread, for a Call or a Reply */
 static unsigned int min_read_size = RPCSVC_MAXPAGES * PAGE_SIZE;
 static unsigned int max_read_size = 1 << 30;
 static unsigned int min_version = RPCRDMA_V1;
@@ -39,7 +45,7 @@ struct percpu_counter svc_rdma_stat_recv;
 struct percpu_counter svc_rdma_stat_write;
 struct percpu_counter svc_rdma_stat_sq_starve;
 
-/* Names that older tools read; nothing counts them any more */
+/* Names that older tools read; always zero */
 static unsigned int stat_unused;
 static unsigned int zero;
 
@@ -52,7 +58,7 @@ static struct percpu_counter *const counters[] = {
 
 static struct ctl_table_header *sysctl_header;
 
-/* Reads as a number of any size; whatever is written resets it */
+/* Reads as a number of any size; any write resets it */
 static int counter_handler(RPCRDMA_CTL_CONST struct ctl_table *table, int write,
 			   void *buffer, size_t *lenp, loff_t *ppos)
 {
@@ -120,13 +126,6 @@ static void counters_destroy(int nr)
 		percpu_counter_destroy(counters[nr]);
 }
 
-/**
- * svc_rdma_sysctl_init - counters, and what shows them
- *
- * Context: module init.
- *
- * Return: 0 or -ENOMEM.
- */
 int svc_rdma_sysctl_init(void)
 {
 	int i;
@@ -143,11 +142,6 @@ out:
 	return -ENOMEM;
 }
 
-/**
- * svc_rdma_sysctl_exit - undo svc_rdma_sysctl_init()
- *
- * Context: module exit; no connection is left.
- */
 void svc_rdma_sysctl_exit(void)
 {
 	unregister_sysctl_table(sysctl_header);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Knowledge of NFS, of nfsd and of RPCSEC_GSS: which results of a Reply may go into Write
- * chunks, and which pages nfsd has left behind.
+ * Knowledge of NFS, of nfsd and of RPCSEC_GSS: which results of a Reply may go
+ * into Write chunks, and which pages nfsd has left behind.
  */
 
 #include <linux/nfs4.h>
@@ -12,8 +12,8 @@
 #include "svc_rdma.h"
 
 /*
- * ->xpo_result_payload: nfsd encoded a DDP-eligible result. It is compared with the Write
- * chunks when the Reply is complete.
+ * ->xpo_result_payload: nfsd encoded a DDP-eligible result. It is compared with
+ * the Write chunks when the Reply is complete.
  */
 int svc_rdma_result_payload(struct svc_rqst *rqstp, unsigned int offset,
 			    unsigned int length)
@@ -49,8 +49,8 @@ static bool word_is(const struct xdr_buf *buf, u32 at, u32 value)
 }
 
 /*
- * An opaque's length precedes its first byte. For NFSv4 READLINK nfsd passes the
- * offset of the length, not of the data.
+ * An opaque's length precedes its first byte. For NFSv4 READLINK nfsd passes
+ * the offset of the length, not of the data.
  */
 static u32 payload_offset(const struct xdr_buf *buf,
 			  const struct svc_rdma_payload *payload)
@@ -64,11 +64,12 @@ static u32 payload_offset(const struct xdr_buf *buf,
 }
 
 /*
- * nfsd marks the data of READ_PLUS like those of READ, but they are one arm of a union in
- * an array, which is not DDP-eligible (RFC 8267, 6.1). READ_PLUS is known by the words that
- * precede the data (RFC 7862, 15.10): operation, status, end of file, number of contents,
- * and type, offset and length of the only one that nfsd returns. READ has its operation
- * where READ_PLUS has the type, which is compared first.
+ * nfsd marks the data of READ_PLUS like those of READ, but they are one arm of
+ * a union in an array, which is not DDP-eligible (RFC 8267, 6.1). READ_PLUS is
+ * known by the words that precede the data (RFC 7862, 15.10): operation,
+ * status, end of file, number of contents, and type, offset and length of the
+ * only one that nfsd returns. READ has its operation where READ_PLUS has the
+ * type, which is compared first.
  */
 static bool is_read_plus(const struct xdr_buf *buf, u32 at)
 {
@@ -79,7 +80,10 @@ static bool is_read_plus(const struct xdr_buf *buf, u32 at)
 	       word_is(buf, at - 5 * XDR_UNIT, 1);
 }
 
-/* Of the results that nfsd has marked those stay that may be reduced, each by its first byte */
+/*
+ * Of the results that nfsd has marked those stay that may be reduced, each by
+ * its first byte
+ */
 void svc_rdma_filter_payloads(const struct svc_rqst *rqstp,
 			      struct svc_rdma_call *call)
 {
@@ -97,9 +101,10 @@ void svc_rdma_filter_payloads(const struct svc_rqst *rqstp,
 }
 
 /*
- * Behind the last page of the Reply. Encoders that nfsd does not look after (NFSACL's) go on
- * into the next page without counting it in rq_next_page. That of NFSv2's READLINK counts
- * its page, and refers to it by a pointer of its own.
+ * Behind the last page of the Reply. Encoders that nfsd does not look after
+ * (NFSACL's) go on into the next page without counting it in rq_next_page. That
+ * of NFSv2's READLINK counts its page, and refers to it by a pointer of its
+ * own.
  */
 struct page **svc_rdma_reply_end(const struct svc_rqst *rqstp)
 {
@@ -116,12 +121,13 @@ struct page **svc_rdma_reply_end(const struct svc_rqst *rqstp)
 }
 
 /*
- * If nfsd has spliced a READ and then finds no room for its result, or fails half way, it
- * forgets the pages of the page cache: they stay where the next Reply, or Call, would be
- * written to. The first page tells, because it is shared. If the page cache has dropped
- * it, a result that was marked and is not in the Reply tells as well. A READ that begins
- * within a page may take the place behind the thread's last page, too, which sunrpc clears
- * without a look before the next Call.
+ * If nfsd has spliced a READ and then finds no room for its result, or fails
+ * half way, it forgets the pages of the page cache: they stay where the next
+ * Reply, or Call, would be written to. The first page tells, because it is
+ * shared. If the page cache has dropped it, a result that was marked and is not
+ * in the Reply tells as well. A READ that begins within a page may take the
+ * place behind the thread's last page, too, which sunrpc clears without a look
+ * before the next Call.
  */
 void svc_rdma_drop_forgotten_pages(struct svc_rqst *rqstp)
 {

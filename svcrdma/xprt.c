@@ -30,11 +30,7 @@ static void conn_put(struct svc_rdma_conn *conn)
 	}
 }
 
-/**
- * svc_rdma_conns_wait - wait until no connection is left
- *
- * Context: module exit: sunrpc's references are gone, teardowns may still run.
- */
+/* Module exit: sunrpc's references are gone, teardowns may still run */
 void svc_rdma_conns_wait(void)
 {
 	wait_var_event(&nr_conns, !atomic_read(&nr_conns));
@@ -105,13 +101,16 @@ static const struct rpcrdma_ep_ops ep_ops = {
 
 static int conn_has_wspace(struct svc_xprt *xprt)
 {
-	/* Credits bound what a client can have outstanding, svc_rdma_may_reply()
-	 * what Replies need: here, what is no Call would be held up with them.
+	/* Credits limit the Calls of a client, svc_rdma_may_reply() the pages of
+	 * Replies. Here Replies to callbacks would be held up, too.
 	 */
 	return 1;
 }
 
-/* The last call of sunrpc for a connection: no completion touches @xprt afterwards */
+/*
+ * The last call of sunrpc for a connection: no completion touches @xprt
+ * afterwards
+ */
 static void conn_detach(struct svc_xprt *xprt)
 {
 	struct svc_rdma_conn *conn = svc_rdma_conn(xprt);
@@ -238,17 +237,10 @@ static void conn_drop(struct svc_rdma_conn *conn)
 	svc_xprt_put(&conn->xprt);
 }
 
-/**
- * svc_rdma_conn_create - a connection for a Connect Request
- * @listener: where it arrived
- * @class: our svc_xprt_class
- * @id: the new CM id
- * @event: RDMA_CM_EVENT_CONNECT_REQUEST
- *
- * Context: the listener's CM handler. On success @id is the endpoint's.
- *
- * Return: the connection, to be accepted or abandoned, or NULL: the Connect
- * Request is to be refused.
+/*
+ * A connection for the Connect Request of @event, to be accepted or abandoned;
+ * NULL: the Connect Request is to be rejected. Called by the listener's CM
+ * handler. On success @id is the endpoint's.
  */
 struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
 					   struct svc_xprt_class *class,
@@ -283,12 +275,7 @@ out_drop:
 	return NULL;
 }
 
-/**
- * svc_rdma_conn_abandon - end a connection that sunrpc never got to know
- * @conn: connection from svc_rdma_conn_create()
- *
- * Context: process.
- */
+/* Ends a connection from svc_rdma_conn_create() that sunrpc does not know */
 void svc_rdma_conn_abandon(struct svc_rdma_conn *conn)
 {
 	conn_detach(&conn->xprt);
