@@ -10,7 +10,8 @@ report.py --against FILE KERNEL DIRECTORY
     kernel; fails if the system spends more than 1 % more on an operation, or if there
     are more of any event
 report.py --record FILE COMMIT DIRECTORY...
-    write FILE, for --against, from DIRECTORY/bench.json of each kernel
+    write FILE, for --against, from DIRECTORY/bench.json of each kernel; what FILE has
+    of other kernels stays if it is of the same COMMIT
 """
 
 import json
@@ -156,7 +157,10 @@ def against(path, kernel, directory):
     """Print before and after; the number of figures that are worse."""
     with open(path, encoding='ascii') as text:
         record = json.load(text)
-    before = record['kernels'][kernel]
+    before = record['kernels'].get(kernel)
+    if before is None:
+        print('%s has no record of kernel %s' % (path, kernel))
+        return 1
     with open(os.path.join(directory, 'bench.json'), encoding='ascii') as text:
         now = json.load(text)['operations']
     rows, worse = [], 0
@@ -178,6 +182,11 @@ def against(path, kernel, directory):
 
 def record(path, commit, directories):
     kernels = {}
+    if os.path.exists(path):
+        with open(path, encoding='ascii') as text:
+            known = json.load(text)
+        # Another kernel of the same commit
+        kernels = known['kernels'] if known['commit'] == commit else {}
     for directory in directories:
         with open(os.path.join(directory, 'bench.json'), encoding='ascii') as text:
             found = json.load(text)
