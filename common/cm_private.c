@@ -32,16 +32,14 @@ static u32 decode_size(u8 coded)
 
 /**
  * rpcrdma_cm_private_encode - write the message of RFC 8797
- * @buf: where to, borrowed
- * @size: octets of room at @buf
- * @local: our properties; @present is not looked at
+ * @buf: buffer
+ * @size: bytes of @buf
+ * @local: our properties; @present is ignored
  *
- * Sizes round down to a multiple of 1024 octets, so that we never promise
- * more than we have, and are kept within what the format can express. The
- * reserved bits are zero (RFC 8797, section 4).
+ * Sizes round down to a multiple of 1024 bytes, so that we never promise more
+ * than we have, and stay within what the format can express.
  *
- * Context: Any context.
- * Return: octets written, or 0 when the message does not fit.
+ * Return: bytes written, or 0 if the message does not fit.
  */
 u32 rpcrdma_cm_private_encode(void *buf, u32 size,
 			      const struct rpcrdma_cm_private *local)
@@ -71,16 +69,14 @@ static bool is_message(const u8 *p)
 /**
  * rpcrdma_cm_private_decode - find and read the peer's message
  * @peer: result
- * @buf: private data as the CM delivered it, borrowed; may be NULL if @len is 0
- * @len: octets at @buf, the CM's zero padding included
+ * @buf: private data as the CM delivered them; may be NULL if @len is 0
+ * @len: bytes of @buf, the CM's zero padding included
  *
- * Others put their data there too, of any length, so the Format Identifier may
- * stand at any offset (RFC 8797, section 5.2). One with a version other than 1
- * or fewer than eight octets left is a coincidence or a later format: the
- * search goes on behind it. Where nothing is found the defaults hold: 1024
- * octets each way, no remote invalidation (section 5.1).
- *
- * Context: Any context.
+ * Other software puts data there too, of any length, so the Format Identifier
+ * may stand at any offset (RFC 8797, section 5.2). One with a version other than
+ * 1 or fewer than eight bytes left is a coincidence or a later format: the
+ * search goes on behind it. If there is no message the defaults hold: 1024
+ * bytes each way, no remote invalidation (section 5.1).
  */
 void rpcrdma_cm_private_decode(struct rpcrdma_cm_private *peer,
 			       const void *buf, u32 len)
@@ -103,17 +99,14 @@ void rpcrdma_cm_private_decode(struct rpcrdma_cm_private *peer,
 }
 
 /**
- * rpcrdma_cm_private_combine - what holds on this connection
+ * rpcrdma_cm_private_combine - the properties of this connection
  * @prop: result
  * @local: our properties, as given to rpcrdma_cm_private_encode()
  * @peer: the peer's, from rpcrdma_cm_private_decode()
  *
- * Each direction takes the smaller of what its sender sends and what its
- * receiver takes (RFC 8797, section 4.2). Our own sizes count as the peer
- * read them, that is, rounded down. Remote invalidation needs R of both sides
- * (section 4.1).
- *
- * Context: Any context.
+ * Each direction takes the smaller size of its sender and its receiver (RFC
+ * 8797, section 4.2). Our own sizes count as the peer read them, rounded down.
+ * Remote invalidation needs R of both sides (section 4.1).
  */
 void rpcrdma_cm_private_combine(struct rpcrdma_properties *prop,
 				const struct rpcrdma_cm_private *local,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Tables for the suite of common/layout.c: extents of messages.
+ * Tables for the suite of svcrdma/layout.c: extents of messages.
  */
 #ifndef RPCRDMA_KUNIT_LAYOUT_CASES_H
 #define RPCRDMA_KUNIT_LAYOUT_CASES_H
 
 #include "frames.h"
-#include "rpcrdma/layout.h"
+#include "../svcrdma/layout.h"
 
 /**
  * struct tile_case - a frame and the extents of its message

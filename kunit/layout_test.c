@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * KUnit suite of common/layout.c.
+ * KUnit suite of svcrdma/layout.c.
  */
 #include "suites.h"
 #include "frames.h"
@@ -29,7 +29,7 @@ static void expect_extent(struct kunit *test, const struct rpcrdma_extent *want,
 static void plan_tile(struct kunit *test)
 {
 	const struct tile_case *c = test->param_value;
-	struct rpcrdma_tiler tiler;
+	struct rpcrdma_msg_iter msg_iter;
 	struct rpcrdma_extent ext;
 	struct rpcrdma_hdr hdr;
 	u32 i;
@@ -39,14 +39,14 @@ static void plan_tile(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, c->len, &frame_limits),
 			RPCRDMA_FAULT_NONE);
 
-	rpcrdma_tiler_init(&tiler, &hdr);
+	rpcrdma_msg_iter_init(&msg_iter, &hdr);
 
 	for (i = 0; i < c->extents; i++) {
-		KUNIT_ASSERT_TRUE(test, rpcrdma_tiler_next(&tiler, &ext));
+		KUNIT_ASSERT_TRUE(test, rpcrdma_msg_iter_next(&msg_iter, &ext));
 		expect_extent(test, &c->want[i], &ext);
 	}
-	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
-	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_msg_iter_next(&msg_iter, &ext));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_msg_iter_next(&msg_iter, &ext));
 }
 
 /* One segment as long as any is one extent */
@@ -59,28 +59,28 @@ static void plan_tile_longest(struct kunit *test)
 	};
 	u8 *buf = frame_octets(test, frame, sizeof(frame));
 	struct rpcrdma_limits lim = frame_limits;
-	struct rpcrdma_tiler tiler;
+	struct rpcrdma_msg_iter msg_iter;
 	struct rpcrdma_extent ext;
 	struct rpcrdma_hdr hdr;
 
 	lim.max_message = U32_MAX;
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_FAULT_NONE);
-	rpcrdma_tiler_init(&tiler, &hdr);
+	rpcrdma_msg_iter_init(&msg_iter, &hdr);
 
-	KUNIT_ASSERT_TRUE(test, rpcrdma_tiler_next(&tiler, &ext));
+	KUNIT_ASSERT_TRUE(test, rpcrdma_msg_iter_next(&msg_iter, &ext));
 	KUNIT_EXPECT_EQ(test, ext.len, U32_MAX);
-	KUNIT_EXPECT_FALSE(test, rpcrdma_tiler_next(&tiler, &ext));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_msg_iter_next(&msg_iter, &ext));
 }
 
 static void expect_tiled(struct kunit *test, const struct rpcrdma_hdr *hdr)
 {
 	u32 at = 0, count = 0, most = hdr->read_segs + 2 * hdr->read_chunks + 1;
-	struct rpcrdma_tiler tiler;
+	struct rpcrdma_msg_iter msg_iter;
 	struct rpcrdma_extent ext;
 
-	rpcrdma_tiler_init(&tiler, hdr);
-	while (rpcrdma_tiler_next(&tiler, &ext)) {
+	rpcrdma_msg_iter_init(&msg_iter, hdr);
+	while (rpcrdma_msg_iter_next(&msg_iter, &ext)) {
 		KUNIT_ASSERT_LE(test, ++count, most);
 		KUNIT_ASSERT_EQ(test, ext.msg, at);
 		KUNIT_ASSERT_TRUE(test, ext.len);

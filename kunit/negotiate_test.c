@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * KUnit suite of common/negotiate.c: what happens, event by event.
+ * KUnit suite of xprtrdma/negotiate.c: what happens, event by event.
  */
 #include "suites.h"
-#include "rpcrdma/negotiate.h"
+#include "../xprtrdma/negotiate.h"
 
 #define MEMORY		600000U
 #define PATIENCE	10000U

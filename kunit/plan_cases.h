@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Tables for the suite of common/plan.c: how Calls travel.
+ * Tables for the suite of xprtrdma/plan.c: how Calls travel.
  */
 #ifndef RPCRDMA_KUNIT_PLAN_CASES_H
 #define RPCRDMA_KUNIT_PLAN_CASES_H
 
-#include "rpcrdma/plan.h"
+#include "../xprtrdma/plan.h"
 
 /**
  * struct call_case - a Call's shape and how it is to travel

@@ -10,8 +10,10 @@ TESTS=$ROOT/tests
 CACHE=${RPCRDMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpcrdma-kmod}
 
 # The layer without a kernel: built in user space, too. Kbuild has a list of its own.
-PURE=(common/{wire_decode,wire_encode,wire_v2,dispatch,cm_private,plan,layout,plan_queues,negotiate}.c)
-PURE_HEADERS=(include/rpcrdma/{wire_os,wire,plan,layout,plan_queues,negotiate}.h)
+PURE=(common/{wire_decode,wire_encode,wire_v2,dispatch,cm_private,queue_sizes}.c
+      xprtrdma/{plan,negotiate}.c svcrdma/layout.c)
+PURE_HEADERS=(include/rpcrdma/{wire_os,wire,queue_sizes}.h xprtrdma/{plan,negotiate}.h
+	      svcrdma/layout.h)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }

@@ -44,14 +44,14 @@ static u32 pages_to_charge(const struct svc_rdma_call *call, u32 pages)
 
 static u32 mrs_to_charge(const struct svc_rdma_call *call)
 {
-	struct rpcrdma_tiler tiler;
+	struct rpcrdma_msg_iter it;
 	struct rpcrdma_extent ext;
 	u32 mrs = 0;
 
 	if (!call->conn->queue.max_mrs)
 		return 0;
-	rpcrdma_tiler_init(&tiler, &call->recv->hdr);
-	while (rpcrdma_tiler_next(&tiler, &ext)) {
+	rpcrdma_msg_iter_init(&it, &call->recv->hdr);
+	while (rpcrdma_msg_iter_next(&it, &ext)) {
 		u32 at = offset_in_page(ext.msg - pages_begin(call));
 
 		if (ext.kind == RPCRDMA_EXTENT_READ)
@@ -64,12 +64,12 @@ static u32 mrs_to_charge(const struct svc_rdma_call *call)
 
 static int build_reads(struct svc_rdma_call *call)
 {
-	struct rpcrdma_tiler tiler;
+	struct rpcrdma_msg_iter it;
 	struct rpcrdma_extent ext;
 	int rc = 0;
 
-	rpcrdma_tiler_init(&tiler, &call->recv->hdr);
-	while (!rc && rpcrdma_tiler_next(&tiler, &ext)) {
+	rpcrdma_msg_iter_init(&it, &call->recv->hdr);
+	while (!rc && rpcrdma_msg_iter_next(&it, &ext)) {
 		if (ext.kind == RPCRDMA_EXTENT_READ)
 			rc = svc_rdma_rwset_add(call->conn, &call->reads, &call->sink,
 						ext.msg - pages_begin(call), &ext.seg);

@@ -79,11 +79,11 @@ static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
 static void fill_gaps(struct svc_rqst *rqstp,
 			       const struct rpcrdma_hdr *hdr)
 {
-	struct rpcrdma_tiler tiler;
+	struct rpcrdma_msg_iter it;
 	struct rpcrdma_extent ext;
 
-	rpcrdma_tiler_init(&tiler, hdr);
-	while (rpcrdma_tiler_next(&tiler, &ext)) {
+	rpcrdma_msg_iter_init(&it, hdr);
+	while (rpcrdma_msg_iter_next(&it, &ext)) {
 		if (ext.kind == RPCRDMA_EXTENT_PAD)
 			fill_pages(rqstp->rq_pages, ext.msg, NULL, ext.len);
 		else if (ext.kind == RPCRDMA_EXTENT_INLINE)

@@ -19,7 +19,7 @@
 #include <linux/sunrpc/xprt.h>
 
 #include "rpcrdma/endpoint.h"
-#include "rpcrdma/layout.h"
+#include "layout.h"
 
 struct svc_rdma_call;
 struct svc_rdma_rw;

@@ -18,8 +18,8 @@
 #include <linux/sunrpc/xprt.h>
 
 #include "rpcrdma/endpoint.h"
-#include "rpcrdma/negotiate.h"
-#include "rpcrdma/plan.h"
+#include "negotiate.h"
+#include "plan.h"
 
 /* Largest payload of one RPC; unaligned it touches one page more */
 #define XPRT_RDMA_PAYLOAD	SZ_1M

@@ -4,8 +4,8 @@
  * What is planned is worked out again, in numbers that cannot wrap.
  */
 #include "fuzz.h"
-#include "rpcrdma/plan.h"
-#include "rpcrdma/plan_queues.h"
+#include "../../xprtrdma/plan.h"
+#include "rpcrdma/queue_sizes.h"
 
 /* Small numbers and borders often, anything sometimes */
 static u32 draw_size(struct draw *draw)

@@ -7,8 +7,7 @@
  */
 #include "reference.h"
 #include "rpcrdma/wire.h"
-#include "rpcrdma/layout.h"
-#include "rpcrdma/plan.h"
+#include "../../svcrdma/layout.h"
 
 #define MAX_MESSAGE	(1U << 20)
 #define MAX_SEGS	64
@@ -61,13 +60,13 @@ static void check_tiling(const struct rpcrdma_hdr *hdr)
 {
 	u64 at = 0, inlined = 0, base = 0, data = 0;
 	struct rpcrdma_read_iter it;
-	struct rpcrdma_tiler tiler;
+	struct rpcrdma_msg_iter msg_iter;
 	struct rpcrdma_extent ext;
 	u32 position = 0;
 
 	rpcrdma_read_iter_init(&it, hdr);
-	rpcrdma_tiler_init(&tiler, hdr);
-	while (rpcrdma_tiler_next(&tiler, &ext)) {
+	rpcrdma_msg_iter_init(&msg_iter, hdr);
+	while (rpcrdma_msg_iter_next(&msg_iter, &ext)) {
 		PROPERTY(ext.msg == at && ext.len);
 		at += ext.len;
 		switch (ext.kind) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Tables for the suite of common/plan_queues.c: queue sizes.
+ * Tables for the suite of common/queue_sizes.c: queue sizes.
  */
 #ifndef RPCRDMA_KUNIT_PLAN_QUEUES_CASES_H
 #define RPCRDMA_KUNIT_PLAN_QUEUES_CASES_H
 
-#include "rpcrdma/plan_queues.h"
+#include "rpcrdma/queue_sizes.h"
 
 /**
  * struct queue_case - a device, a wish and the queues to get

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * KUnit suite of common/plan_queues.c.
+ * KUnit suite of common/queue_sizes.c.
  */
 #include "suites.h"
-#include "plan_queues_cases.h"
+#include "queue_sizes_cases.h"
 
 static void queue_case_desc(const struct queue_case *c, char *desc)
 {

@@ -1,31 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How a received message is put together: its tiling from inline and chunk ranges,
- * and its layout in memory. Pure.
+ * How a received Call is put together from inline and chunk ranges, and how it
+ * is laid out in memory. Pure.
  */
-#include "rpcrdma/layout.h"
-#include "rpcrdma/wire.h"
+#include "layout.h"
 
-/**
- * rpcrdma_tiler_init - begin to assemble a received message
- * @tiler: state; borrows @hdr
- * @hdr: accepted header
- *
- * Context: Any context.
- */
-void rpcrdma_tiler_init(struct rpcrdma_tiler *tiler,
-			const struct rpcrdma_hdr *hdr)
+/* Begin to assemble the message of an accepted header, which @it borrows */
+void rpcrdma_msg_iter_init(struct rpcrdma_msg_iter *it,
+			   const struct rpcrdma_hdr *hdr)
 {
-	memset(tiler, 0, sizeof(*tiler));
-	tiler->hdr = hdr;
-	rpcrdma_read_iter_init(&tiler->base, hdr);
-	rpcrdma_read_iter_init(&tiler->data, hdr);
+	memset(it, 0, sizeof(*it));
+	it->hdr = hdr;
+	rpcrdma_read_iter_init(&it->base, hdr);
+	rpcrdma_read_iter_init(&it->data, hdr);
 	do {
-		tiler->have_data = rpcrdma_read_iter_next(&tiler->data);
-	} while (tiler->have_data && !tiler->data.position);
+		it->have_data = rpcrdma_read_iter_next(&it->data);
+	} while (it->have_data && !it->data.position);
 }
 
-static void emit(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
+static void emit(struct rpcrdma_msg_iter *t, struct rpcrdma_extent *ext,
 		 enum rpcrdma_extent_kind kind, u32 len)
 {
 	memset(ext, 0, sizeof(*ext));
@@ -36,10 +29,10 @@ static void emit(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
 }
 
 /*
- * The next segment of a data chunk, unless it is empty; at the chunk's last segment the XDR
- * roundup falls due, which never crosses the wire (RFC 8166, section 3.4.5.2).
+ * The next segment of a data chunk, unless it is empty. XDR roundup follows the
+ * chunk's last segment: it does not cross the wire (RFC 8166, section 3.4.5.2).
  */
-static bool next_data(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext)
+static bool next_data(struct rpcrdma_msg_iter *t, struct rpcrdma_extent *ext)
 {
 	const struct rpcrdma_segment seg = t->data.seg;
 	u32 position = t->data.position;
@@ -53,8 +46,8 @@ static bool next_data(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext)
 	return seg.length;
 }
 
-/* The next part of the inline body, @limit octets at most */
-static bool next_inline(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
+/* The next part of the inline body, up to @limit bytes */
+static bool next_inline(struct rpcrdma_msg_iter *t, struct rpcrdma_extent *ext,
 			u32 limit)
 {
 	u32 len = min(t->hdr->body_len - t->base_used, limit);
@@ -67,8 +60,8 @@ static bool next_inline(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
 	return true;
 }
 
-/* The next part of the Position-Zero Read chunk, @limit octets at most */
-static bool next_base(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
+/* The next part of the Position-Zero Read chunk, up to @limit bytes */
+static bool next_base(struct rpcrdma_msg_iter *t, struct rpcrdma_extent *ext,
 		      u32 limit)
 {
 	u32 len;
@@ -87,41 +80,34 @@ static bool next_base(struct rpcrdma_tiler *t, struct rpcrdma_extent *ext,
 	return true;
 }
 
-/**
- * rpcrdma_tiler_next - the next extent of the message
- * @tiler: state
- * @ext: result
- *
- * Extents come in the order of the message, without gap or overlap, and end
- * at @msg_len of the header. At most one for each Read segment, two for each
- * Read chunk and one more.
- *
- * Context: Any context.
- * Return: false when the message is complete.
+/*
+ * The next extent. Extents come in the order of the message, without gap or
+ * overlap, and end at @msg_len of the header: at most one for each Read segment,
+ * two for each Read chunk and one more.
  */
-bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
-			struct rpcrdma_extent *ext)
+bool rpcrdma_msg_iter_next(struct rpcrdma_msg_iter *it,
+			   struct rpcrdma_extent *ext)
 {
 	u32 limit;
 
 	for (;;) {
-		if (tiler->msg == tiler->hdr->msg_len)
+		if (it->msg == it->hdr->msg_len)
 			return false;
-		if (tiler->pad) {
-			emit(tiler, ext, RPCRDMA_EXTENT_PAD, tiler->pad);
-			tiler->pad = 0;
+		if (it->pad) {
+			emit(it, ext, RPCRDMA_EXTENT_PAD, it->pad);
+			it->pad = 0;
 			return true;
 		}
-		if (!tiler->have_data || tiler->data.position > tiler->msg)
+		if (!it->have_data || it->data.position > it->msg)
 			break;
-		if (next_data(tiler, ext))
+		if (next_data(it, ext))
 			return true;
 	}
 
-	limit = tiler->have_data ? tiler->data.position - tiler->msg : U32_MAX;
-	if (tiler->hdr->pzrc_bytes)
-		return next_base(tiler, ext, limit);
-	return next_inline(tiler, ext, limit);
+	limit = it->have_data ? it->data.position - it->msg : U32_MAX;
+	if (it->hdr->pzrc_bytes)
+		return next_base(it, ext, limit);
+	return next_inline(it, ext, limit);
 }
 
 /* Where a Call has the flavor of its credential, RFC 5531, sections 8.2 and 9 */
@@ -135,15 +121,7 @@ bool rpcrdma_tiler_next(struct rpcrdma_tiler *tiler,
 #define AT_GSS_SERVICE	44U
 #define GSS_SERVICE_NONE	1U
 
-/**
- * rpcrdma_call_makes_gss_context - does a Call set up a security context?
- * @msg: its first octets
- * @len: how many
- *
- * Context: any.
- *
- * Return: true if it does, RFC 2203, section 5.2.2.
- */
+/* Does a Call set up a security context (RFC 2203, section 5.2.2)? */
 bool rpcrdma_call_makes_gss_context(const u8 *msg, u32 len)
 {
 	u32 proc;
@@ -155,7 +133,7 @@ bool rpcrdma_call_makes_gss_context(const u8 *msg, u32 len)
 	return proc == GSS_INIT || proc == GSS_CONTINUE;
 }
 
-/* Credential and verifier, each a flavor and an opaque, end within @len octets */
+/* Credential and verifier, each a flavor and an opaque, end within @len bytes */
 static bool has_verifier(const u8 *msg, u32 len)
 {
 	u32 i, size, at = AT_CRED_FLAVOR;
@@ -173,11 +151,11 @@ static bool has_verifier(const u8 *msg, u32 len)
 }
 
 /*
- * What precedes a chunk becomes the head. sunrpc computes a checksum over the head up
- * to the verifier, whose place it takes for a distance within the head: both have to be
- * in it. Where it has the checksum of the arguments, or has to decrypt them, nothing is
- * DDP-eligible (RFC 8166, section 8.2.2.3). And 6.1 copies what is left of a head that
- * sets up a context into one page.
+ * The part before a chunk becomes the head. sunrpc computes a checksum over the
+ * head up to the verifier, and takes the verifier's place for a distance within
+ * the head: both have to be in it. If sunrpc verifies or decrypts the arguments,
+ * they are not DDP-eligible (RFC 8166, section 8.2.2.3). Linux 6.1 copies the
+ * rest of a head that sets up a context into one page.
  */
 static bool gss_fits_head(const u8 *msg, u32 len, u32 page_size)
 {
@@ -196,18 +174,18 @@ static bool fits_head(const u8 *msg, u32 len, u32 page_size)
 	       gss_fits_head(msg, len, page_size);
 }
 
-/* @msg: more than a page */
-static bool args_are_plain(const u8 *msg)
+/* Neither checksum nor encryption; @msg is more than a page */
+static bool args_are_readable(const u8 *msg)
 {
 	return get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS ||
 	       get_u32(msg + AT_GSS_SERVICE) == GSS_SERVICE_NONE;
 }
 
 /*
- * The data of a WRITE are an opaque, whose length precedes them. It counts what goes on
- * behind the chunk, and may leave out XDR roundup that the chunk has. A chunk that begins
- * somewhere else, such as at the operation, has the data somewhere within. (A length with
- * which the sum wraps is more than there is.)
+ * The data of a WRITE are an opaque, preceded by their length, which counts the
+ * part that goes on behind the chunk, and may leave out roundup that the chunk
+ * has. A chunk that begins elsewhere, such as at the operation, has the data
+ * somewhere within. (A length that wraps the sum is more than there is.)
  */
 static bool begins_with_data(const struct rpcrdma_hdr *hdr)
 {
@@ -218,30 +196,24 @@ static bool begins_with_data(const struct rpcrdma_hdr *hdr)
 }
 
 /*
- * An NFSv4 WRITE of one octet: operation, stateid, offset, stability, and an
- * opaque. Fewer octets hold no data that an Upper Layer takes by reference.
+ * An NFSv4 WRITE of one byte: operation, stateid, offset, stability, and an
+ * opaque. Fewer bytes hold no data that nfsd takes by reference.
  */
 #define WRITE_MIN	40U
 /* RFC 8881, section 16.2 */
 #define OP_WRITE	38U
 
-/**
- * rpcrdma_plan_layout - how a Responder lays a Call out in memory
- * @hdr: accepted header of a Call
- * @page_size: octets of a page
+/*
+ * The layout of a Call, before its Read chunks are read.
  *
  * nfsd's svc_fill_write_vector() takes the data of a WRITE from the head or from
  * the beginning of a page, never from the tail. So data behind the single chunk,
  * and data that begin within a page, as the second of two Read chunks does, have
- * to be in one piece with what precedes them.
+ * to be in one piece with the part before them.
  *
- * A chunk that begins where sunrpc wants to find something in the head does not get
- * pages of its own, and none that does not begin with the data does. Whether data begin
- * within a page is known when it was read: rpcrdma_plan_layout_read().
- *
- * Context: any.
- *
- * Return: the layout.
+ * A chunk gets pages of its own only if it begins with the data, and behind all
+ * that sunrpc wants to find in the head. Whether data begin within a page shows
+ * when the chunk was read: rpcrdma_plan_layout_read().
  */
 enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
 					u32 page_size)
@@ -271,31 +243,28 @@ static bool has_write(const u8 *msg, u32 len)
 	return false;
 }
 
-/* As much in front of its end as a WRITE has in front of its data is the next page's */
-static bool write_behind(const u8 *page, u32 at, u32 len, u32 page_size)
+/*
+ * May nfsd find the operation of a WRITE whose data begin within the page at
+ * @at? The operation is a word of the message. It may be something else too,
+ * which costs a copy. The last WRITE_MIN bytes count for the page behind.
+ */
+static bool nfsd_needs_linear_args(const u8 *page, u32 at, u32 len,
+				   u32 page_size)
 {
 	u32 from = at ? 0 : page_size - WRITE_MIN;
 
 	return has_write(page + from, min(len - at, page_size) - from);
 }
 
-/**
- * rpcrdma_plan_layout_read - how a Call is laid out, now that one knows what it is
- * @layout: PAGES or ONE_PIECE
- * @page: gives one page of the message after the other
- * @ctx: for @page
- * @len: octets of the message
- * @page_size: octets of a page
+/*
+ * The layout of a Call of @len bytes, now that its chunks are read: @layout,
+ * which is PAGES or ONE_PIECE, or a better one. @page gives one page of the
+ * message after the other.
  *
- * A message that came as one chunk may have data anywhere: those of an NFSv4 WRITE that
- * begin behind the first page begin within one, and the operation is a word of the message.
- * (So may be what is no operation, which costs a copy.) Where the arguments are protected
- * they are left as they are: they may be encrypted, and each WRITE of such a client would be
- * copied. A Call that sets up a security context has to be in pages.
- *
- * Context: that of @page.
- *
- * Return: the layout.
+ * A message that came as one chunk may have data anywhere. Those of an NFSv4
+ * WRITE that begin behind the first page begin within one. Protected arguments
+ * stay as they are: they may be encrypted, and each WRITE of such a client
+ * would be copied. A Call that sets up a security context has to be in pages.
  */
 enum rpcrdma_layout
 rpcrdma_plan_layout_read(enum rpcrdma_layout layout,
@@ -307,10 +276,11 @@ rpcrdma_plan_layout_read(enum rpcrdma_layout layout,
 
 	if (rpcrdma_call_makes_gss_context(first, len))
 		return RPCRDMA_LAYOUT_PAGES;
-	if (len <= page_size || !args_are_plain(first))
+	if (len <= page_size || !args_are_readable(first))
 		return layout;
 	for (at = 0; at < len; at += page_size)
-		if (write_behind(page(ctx, at / page_size), at, len, page_size))
+		if (nfsd_needs_linear_args(page(ctx, at / page_size), at, len,
+					   page_size))
 			return RPCRDMA_LAYOUT_ONE_PIECE;
 	return layout;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How deep the queues of a connection are, and how Receive buffers share a block. Pure.
+ * Queue depths and credits of a connection from the limits of its device, and
+ * how Receive buffers share a block. Pure.
  */
-#include "rpcrdma/plan_queues.h"
+#include "rpcrdma/queue_sizes.h"
 
 /*
  * MRs a Call may take beside those of its largest payload: the head of a
@@ -10,7 +11,7 @@
  */
 #define EXTRA_MRS	1U
 
-/* A drained queue needs room for the WR that tells so */
+/* To drain a queue takes a WR */
 #define DRAIN_WRS	1U
 
 /* Most WRs, less the drain's, that fit a queue and the CQ that reports them */
@@ -84,22 +85,21 @@ static bool plan_credits(struct rpcrdma_queue_sizes *sizes,
 
 /**
  * rpcrdma_plan_queues - how deep the queues of a connection must be
- * @sizes: result; meaningless after an error
- * @want: what the side would like to have
- * @dev: what the device can do
+ * @sizes: result; undefined after an error
+ * @want: wishes of the side
+ * @dev: limits of the device
  *
  * Each queue has a CQ of its own and one WR for its drain. On the Send Queue
  * a Requester's credit costs its Send, and REG_MR and LOCAL_INV for each MR of
  * the largest payload and for one more; a Responder's costs its Send and
- * @rw_wrs. A reverse credit costs one Send, since such messages have no
- * chunks (RFC 8167). A Call that needs still more waits for Send Queue room.
+ * @rw_wrs. A reverse credit costs one Send, since its messages have no chunks
+ * (RFC 8167). A Call that needs still more waits for Send Queue slots.
  *
- * Where the device has less, forward credits go down until they fit; then
- * reverse credits fall to one; batching of Receives takes what is left.
+ * If the device has less, forward credits go down until they fit; then reverse
+ * credits fall to one; batching of Receives takes the rest.
  *
- * Context: Any context.
- * Return: 0, or -EINVAL when the device cannot carry one forward credit (and
- * one reverse, if wanted), has no SGE, or cannot register memory that must be.
+ * Return: 0, or -EINVAL if the device cannot carry one forward credit (and one
+ * reverse, if wanted), has no SGE, or cannot register memory that must be.
  */
 int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 			const struct rpcrdma_queue_want *want,
@@ -122,20 +122,20 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 	return 0;
 }
 
-/* With fewer a connection is hardly of use: rather fail, and have it tried again */
+/* A connection with fewer is hardly of use: better fail, and retry later */
 #define FEWEST_CREDITS	4U
 
-/* So many of the largest payloads a Responder moves at a time, whatever the credits */
+/* Largest payloads that a Responder moves at a time, whatever the credits */
 #define RW_PAYLOADS	3U
 
 /*
- * What one RPC may need, whatever the payload: two chunks of sixteen segments each have to
- * be accepted (RFC 8267, section 6.4.2), and a Send Queue posts no chain that takes more
+ * Least for one RPC: two chunks of sixteen segments each have to be accepted
+ * (RFC 8267, section 6.4.2), and a Send Queue posts no chain that takes more
  * than three quarters of it.
  */
 #define RW_LEAST	48U
 
-/* WRs per credit beyond which a Responder does not go for the sake of large payloads */
+/* Most WRs per credit for large payloads */
 #define RW_MOST		16U
 
 /**
@@ -144,11 +144,9 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
  * @sges: SGEs that one of them may have
  * @credits: RPCs outstanding, at least one
  *
- * Not each Requester keeps as many large RPCs in flight as it has credits, and a chain that
- * finds no room waits; but the queue must have room for one, cut into several segments.
- *
- * Context: Any context.
- * Return: how many, for struct rpcrdma_queue_want.
+ * A Requester has fewer large RPCs in flight than credits, and a chain that
+ * finds no slots waits. But the queue must have slots for one payload that is
+ * cut into several segments.
  */
 u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits)
 {
@@ -159,17 +157,15 @@ u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits)
 }
 
 /**
- * rpcrdma_plan_fewer - what to try when the device could not make the queues
- * @want: what led to @tried; lowered to half of its credits
+ * rpcrdma_plan_fewer - lower the wishes after the device rejected the queues
+ * @want: led to @tried; lowered to half of its credits, or less
  * @tried: queues that could not be made
- * @dev: what the device says it can do
+ * @dev: limits of the device
  *
- * What a device says it can do is said of the smallest WRs, or in other units; what it
- * can do depends on the SGEs. Called again and again it comes to an end, as credits are
- * half of what they were each time, or fewer.
+ * The limits of a device hold for the smallest WRs, or count other units; the
+ * truth depends on the SGEs.
  *
- * Context: Any context.
- * Return: whether there is something to try.
+ * Return: whether another attempt makes sense.
  */
 bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 			const struct rpcrdma_queue_sizes *tried,
@@ -186,20 +182,15 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 	return true;
 }
 
-/* More would need high orders of pages, which a machine that runs for long lacks */
+/* More would need high orders of pages, which a machine runs out of */
 #define RECV_BLOCK_MAX	32768U
 
 /**
  * rpcrdma_plan_recv_block - how many Receive buffers to cut from one block
- * @size: octets of a buffer, at least one
- * @page_size: octets of a page
+ * @size: bytes of a buffer, at least one
+ * @page_size: bytes of a page
  *
- * A block is made of whole pages. The fewest buffers that leave nothing of them over,
- * if such a block is not too large.
- *
- * Context: any.
- *
- * Return: buffers in a block, at least one.
+ * The fewest that fill whole pages, if the block is not too large; else one.
  */
 u32 rpcrdma_plan_recv_block(u32 size, u32 page_size)
 {

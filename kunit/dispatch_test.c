@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * KUnit suite of common/answer.c: the table of actions.
+ * KUnit suite of common/dispatch.c: the table of actions.
  */
 #include "suites.h"
 #include "frames_v2.h"

@@ -2,18 +2,11 @@
 /*
  * Which version of the protocol a connection speaks: the Requester's state
  * machine (draft-cel-nfsv4-rpcrdma-version-two-00, section 5), and its inline
- * thresholds (section 2.3). Pure.
+ * thresholds (section 2.3). Pure: time is a parameter.
  */
-#include "rpcrdma/negotiate.h"
+#include "negotiate.h"
 
-/**
- * rpcrdma_nego_init - a new transport: nothing is known of its server
- * @nego: negotiation
- *
- * Until rpcrdma_nego_begin() version one is spoken.
- *
- * Context: Any context.
- */
+/* A new transport speaks version 1 until rpcrdma_nego_begin() */
 void rpcrdma_nego_init(struct rpcrdma_nego *nego)
 {
 	memset(nego, 0, sizeof(*nego));
@@ -35,15 +28,10 @@ static void remember_v1(struct rpcrdma_nego *nego, u64 now)
 	nego->v1_since = now;
 }
 
-/**
- * rpcrdma_nego_begin - a connection begins
- * @nego: negotiation
- * @max: highest version that may be spoken
- * @now: the time
- * @memory: for how long a server is taken as one of version one
- * @patience: for how long an answer to the first message is waited for
- *
- * Context: Any context.
+/*
+ * A connection begins, which may speak versions up to @max. A server that spoke
+ * version 1 is not asked again for @memory; an answer to the first message may
+ * take @patience.
  */
 void rpcrdma_nego_begin(struct rpcrdma_nego *nego, u32 max, u64 now,
 			u64 memory, u64 patience)
@@ -60,13 +48,7 @@ void rpcrdma_nego_begin(struct rpcrdma_nego *nego, u32 max, u64 now,
 	nego->option = true;
 }
 
-/**
- * rpcrdma_nego_sent - a Call was sent
- * @nego: negotiation
- * @now: the time
- *
- * Context: Any context.
- */
+/* A Call was sent */
 void rpcrdma_nego_sent(struct rpcrdma_nego *nego, u64 now)
 {
 	if (nego->state != RPCRDMA_NEGO_FIRST)
@@ -75,16 +57,9 @@ void rpcrdma_nego_sent(struct rpcrdma_nego *nego, u64 now)
 	nego->sent_at = now;
 }
 
-/**
- * rpcrdma_nego_expired - is the first message lost?
- * @nego: negotiation
- * @now: the time
- *
- * If so, the connection is to be given up: rpcrdma_nego_lost() draws the
- * conclusion.
- *
- * Context: Any context.
- * Return: whether it was sent, nothing was heard, and the time is over.
+/*
+ * Was the first message sent, and the time for an answer is over? Then the
+ * connection is to be closed, and rpcrdma_nego_lost() draws the conclusion.
  */
 bool rpcrdma_nego_expired(const struct rpcrdma_nego *nego, u64 now)
 {
@@ -92,7 +67,7 @@ bool rpcrdma_nego_expired(const struct rpcrdma_nego *nego, u64 now)
 	       now - nego->sent_at >= nego->patience;
 }
 
-/* Version one is all that we can go back to */
+/* Version 1 is all that we can go back to */
 static bool v1_in_range(const struct rpcrdma_hdr *hdr)
 {
 	return hdr->err_vers_low <= RPCRDMA_V1 &&
@@ -106,7 +81,7 @@ static void heard_error(struct rpcrdma_nego *nego,
 
 	if (range && !v1_in_range(hdr))
 		return;
-	/* Other errors have the version of what they refuse, if the server speaks that */
+	/* Other errors have the version of the Call, if the server speaks it */
 	if (range || hdr->vers == RPCRDMA_V1) {
 		/* At once: the connection may be lost now (section 5.2) */
 		remember_v1(nego, now);
@@ -118,17 +93,11 @@ static void heard_error(struct rpcrdma_nego *nego,
 	nego->state = RPCRDMA_NEGO_HEARD;
 }
 
-/**
- * rpcrdma_nego_heard - a Reply or an RDMA_ERROR came
- * @nego: negotiation
- * @hdr: as rpcrdma_decode() left it; one at fault says nothing
- * @now: the time
- *
- * A Reply settles the version that it has: a server should answer in the
- * version of the Call, and one that does not is believed in what it does. What
- * is settled stays so until the connection ends.
- *
- * Context: Any context.
+/*
+ * A Reply or an RDMA_ERROR came; a malformed one says nothing. A Reply settles
+ * its version: a server should answer in the version of the Call, and one that
+ * does not shows which version it speaks. The version is then settled until the
+ * connection ends.
  */
 void rpcrdma_nego_heard(struct rpcrdma_nego *nego,
 			const struct rpcrdma_hdr *hdr, u64 now)
@@ -141,17 +110,9 @@ void rpcrdma_nego_heard(struct rpcrdma_nego *nego,
 		settle(nego, hdr->vers);
 }
 
-/**
- * rpcrdma_nego_resend - is a Call to be sent again?
- * @nego: negotiation, which has heard @hdr
- * @hdr: what came for it
- * @sent: how it was sent
- *
- * Only after an error that it would not meet again, so that there is no loop.
- *
- * Context: Any context.
- * Return: true if @hdr refuses the version or the option of @sent, and the
- * next Call would go without it.
+/*
+ * Is a Call that went as @sent to be sent again? Yes if @hdr rejects its version
+ * or option, and the next Call would go without it, so that there is no loop.
  */
 bool rpcrdma_nego_resend(const struct rpcrdma_nego *nego,
 			 const struct rpcrdma_hdr *hdr,
@@ -169,15 +130,9 @@ bool rpcrdma_nego_resend(const struct rpcrdma_nego *nego,
 	}
 }
 
-/**
- * rpcrdma_nego_lost - the connection ended
- * @nego: negotiation
- * @now: the time
- *
- * With the first message out and nothing heard the next connection shall not
- * fare the same (section 5.2).
- *
- * Context: Any context.
+/*
+ * The connection ended. If the first message got no answer the next connection
+ * speaks version 1 (section 5.2).
  */
 void rpcrdma_nego_lost(struct rpcrdma_nego *nego, u64 now)
 {
@@ -186,26 +141,16 @@ void rpcrdma_nego_lost(struct rpcrdma_nego *nego, u64 now)
 	settle(nego, RPCRDMA_V1);
 }
 
-/**
- * rpcrdma_nego_refused - an attempt to connect was refused or timed out
- * @nego: negotiation
- *
- * The server is gone, and may be another when it comes back.
- *
- * Context: Any context.
+/*
+ * An attempt to connect was refused or timed out: the server is gone, and may be
+ * another when it comes back.
  */
 void rpcrdma_nego_refused(struct rpcrdma_nego *nego)
 {
 	nego->v1_known = false;
 }
 
-/**
- * rpcrdma_nego_form - how the next Call is written, if it has chunks
- * @nego: negotiation
- * @form: result; no handle is named
- *
- * Context: Any context.
- */
+/* How the next Call is written if it has chunks; no handle is named */
 void rpcrdma_nego_form(const struct rpcrdma_nego *nego,
 		       struct rpcrdma_form *form)
 {
@@ -215,15 +160,9 @@ void rpcrdma_nego_form(const struct rpcrdma_nego *nego,
 	form->inv_handle = 0;
 }
 
-/**
- * rpcrdma_nego_plain_form - how the next Call is written, if it has no chunk
- * @nego: negotiation
- * @form: result
- *
- * There is no handle to invalidate, and the option has nothing to say, but to ask whether the
- * server knows it.
- *
- * Context: Any context.
+/*
+ * How the next Call is written if it has no chunk. There is no handle to
+ * invalidate, so the option only asks whether the server knows it.
  */
 void rpcrdma_nego_plain_form(const struct rpcrdma_nego *nego,
 			     struct rpcrdma_form *form)
@@ -233,31 +172,19 @@ void rpcrdma_nego_plain_form(const struct rpcrdma_nego *nego,
 		form->option = false;
 }
 
-/**
- * rpcrdma_nego_invalidates - may the next Call name a handle to invalidate?
- * @nego: negotiation
- *
- * Not the first message: who does not know the option shall not have chosen.
- *
- * Context: Any context.
- * Return: whether it may.
+/*
+ * May the next Call name a handle to invalidate? Not the first message: a server
+ * that does not know the option must not act on it.
  */
 bool rpcrdma_nego_invalidates(const struct rpcrdma_nego *nego)
 {
 	return nego->option && nego->state == RPCRDMA_NEGO_SETTLED;
 }
 
-/**
- * rpcrdma_nego_thresholds - inline thresholds for the next Call
- * @nego: negotiation
- * @prop: result; remote invalidation is copied
- * @v1: as private data say
- *
- * Those of version one until version two is settled. The server may not speak
- * version two, so that a first message is one that everybody can receive
- * (section 5).
- *
- * Context: Any context.
+/*
+ * Inline thresholds for the next Call, from those of the private data: version
+ * 1's until version 2 is settled. The server may not speak version 2, so every
+ * receiver must be able to take a first message (section 5).
  */
 void rpcrdma_nego_thresholds(const struct rpcrdma_nego *nego,
 			     struct rpcrdma_properties *prop,

@@ -2,9 +2,9 @@
 /*
  * The transfer mode of a Call. Pure.
  */
-#include "rpcrdma/plan.h"
+#include "plan.h"
 
-/* Octets of a Transport Header without chunks, of Call and Reply */
+/* Bytes of a Transport Header without chunks, of Call and Reply */
 static u32 header_len(const struct rpcrdma_call_shape *shape)
 {
 	const struct rpcrdma_form form = { .option = shape->option };
@@ -18,7 +18,7 @@ static u64 segments(const struct rpcrdma_call_shape *shape, u32 bytes)
 	return shape->mr_bytes ? rpcrdma_div_up(bytes, shape->mr_bytes) : 1;
 }
 
-/* Header octets of a Write chunk (word 1, count) beyond an empty Write list */
+/* Header bytes of a Write chunk (word 1, count) beyond an empty Write list */
 static u64 write_list_len(const struct rpcrdma_call_shape *shape)
 {
 	return 2 * RPCRDMA_WORD +
@@ -26,7 +26,7 @@ static u64 write_list_len(const struct rpcrdma_call_shape *shape)
 }
 
 /*
- * Header octets of the Reply chunk beyond its absence. The Reply buffer has
+ * Header bytes of the Reply chunk beyond its absence. The Reply buffer has
  * up to three ranges, head, pages and tail, each with segments of its own.
  */
 static u64 reply_chunk_len(const struct rpcrdma_call_shape *shape,
@@ -79,25 +79,20 @@ static bool read_chunk_fits(const struct rpcrdma_call_shape *s, u64 hdr)
 	return hdr + rest <= s->inline_send;
 }
 
-/**
- * rpcrdma_plan_call - choose how a Call travels and what it offers its Reply
- * @plan: result
- * @shape: what the Requester knows
+/*
+ * Choose how a Call travels and what it offers its Reply.
  *
- * The Call goes inline whenever it fits with its chunk lists. Its page data
- * are copied when they are small or have more pages than the Send has SGEs;
- * so whoever asks must be able to copy whatever fits the inline threshold.
- * What does not fit goes as a Read chunk if the Upper Layer Binding allows it
- * and the remainder fits, else all of it as a Position-Zero Read chunk
- * (RFC 8166, sections 3.5.3 and 4.3.3).
+ * The Call goes inline if it fits with its chunk lists. Its page data are copied
+ * if they are small or have more pages than the Send has SGEs, so the caller
+ * must be able to copy whatever fits the inline threshold. Otherwise they go as
+ * a Read chunk if the Upper Layer Binding allows it and the rest fits, or else
+ * the whole Call goes as a Position-Zero Read chunk (RFC 8166, sections 3.5.3
+ * and 4.3.3).
  *
- * A Write list is offered only for a Reply that may not fit inline. Header
- * octets of chunks are counted from @mr_bytes. Those of the Reply chunk are an upper
- * bound, as its buffer may have one segment less; beside a Write list they are of one range
- * for head and tail, which are short there. A @mr_bytes of 0 counts as "any range fits one
- * MR".
- *
- * Context: Any context.
+ * A Write list is offered only for a Reply that may not fit inline. Header bytes
+ * of the Reply chunk are an upper bound, as its buffer may have one segment
+ * less. Beside a Write list they are of one range for head and tail, which are
+ * short there.
  */
 void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		       const struct rpcrdma_call_shape *shape)

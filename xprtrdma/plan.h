@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The transfer mode of a Call. Pure.
+ */
+#ifndef XPRT_RDMA_PLAN_H
+#define XPRT_RDMA_PLAN_H
+
+#include "rpcrdma/wire.h"
+
+/* What a Requester knows about one RPC; sizes in bytes */
+struct rpcrdma_call_shape {
+	u32	head;		/* the Call before the page data */
+	u32	pages;		/* page data */
+	u32	tail;		/* behind it, its XDR pad included */
+	u32	tail_pad;	/* how much of @tail is that pad */
+	u32	page_count;	/* pages that the page data touch */
+	bool	call_ddp;	/* the page data are DDP-eligible */
+	u32	reply_max;	/* longest Reply */
+	u32	reply_pages;	/* most page data of the Reply */
+	bool	reply_ddp;	/* they are DDP-eligible */
+	bool	no_ddp;		/* krb5i, krb5p: no DDP in either direction */
+	bool	option;		/* Call and Reply go by the option of version 2 */
+	u32	inline_send;	/* inline threshold for the Call */
+	u32	inline_recv;	/* inline threshold for the Reply */
+	u32	pullup_max;	/* largest page data that is copied, not mapped */
+	u32	page_sges;	/* SGEs left for page data in a Send */
+	u32	mr_bytes;	/* one MR at worst alignment; 0: any range fits */
+};
+
+/* How the Call's bytes travel */
+enum rpcrdma_call_mode {
+	RPCRDMA_CALL_INLINE,	/* RDMA_MSG, page data as SGEs of the Send */
+	RPCRDMA_CALL_PULLUP,	/* RDMA_MSG, page data copied behind the head */
+	RPCRDMA_CALL_READ_CHUNK, /* RDMA_MSG, page data as a Read chunk */
+	RPCRDMA_CALL_POSITION_ZERO, /* RDMA_NOMSG, a Position-Zero Read chunk */
+};
+
+/* Result of rpcrdma_plan_call() */
+struct rpcrdma_call_plan {
+	enum rpcrdma_call_mode	mode;
+	bool			write_list;	/* a Write chunk for page data */
+	bool			reply_chunk;	/* the rest may be too long inline */
+	u32			reply_chunk_bytes;
+};
+
+void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
+		       const struct rpcrdma_call_shape *shape);
+
+#endif /* XPRT_RDMA_PLAN_H */
