@@ -18,7 +18,7 @@
 /*
  * A peer that keeps within its credits always finds a Receive; a few retries
  * forgive one that is slow to post, and bound the wait for one that never does.
- * The client chooses for both sides: on a server see watch.c.
+ * The client chooses for both sides: on a server see rpcrdma_sendq_check().
  */
 #define RPCRDMA_RNR_RETRY_COUNT	6
 
@@ -48,7 +48,7 @@ static void rpcrdma_ep_established(struct rpcrdma_ep *ep,
 	ep->created = jiffies;
 	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_LIVE))
 		return;
-	rpcrdma_sendq_open(ep);
+	rpcrdma_sendq_start(ep);
 	complete(&ep->cm_done);
 }
 
@@ -210,7 +210,7 @@ static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
 
 	rpcrdma_ep_set_private(ep, &param, private);
 	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_CONNECTING))
-		return ep->error ? : -ENOTCONN;
+		return rpcrdma_ep_failure(ep);
 	rc = rdma_connect(ep->id, &param);
 	if (rc)
 		return rc;
@@ -349,7 +349,7 @@ int rpcrdma_ep_accept(struct rpcrdma_ep *ep)
 	if (rc)
 		goto out;
 	rpcrdma_ep_set_private(ep, &param, private);
-	rpcrdma_sendq_open(ep);
+	rpcrdma_sendq_start(ep);
 	rdma_lock_handler(ep->id);
 	rc = rdma_accept(ep->id, &param);
 	rdma_unlock_handler(ep->id);

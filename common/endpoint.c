@@ -178,44 +178,32 @@ static void rpcrdma_ep_free_cqs(struct rpcrdma_ep *ep)
 	ep->recv_cq = NULL;
 }
 
-static void rpcrdma_cq_no_poll(struct work_struct *work)
-{
-}
-
-/*
- * On return no handler runs, and none will: the work of the CQ may be queued again,
- * and does nothing. To free it ends its handlers as well, but takes that no queue
- * pair uses it.
- */
-static void rpcrdma_cq_silence(struct ib_cq *cq)
-{
-	WRITE_ONCE(cq->work.func, rpcrdma_cq_no_poll);
-	cancel_work_sync(&cq->work);
-}
-
 static bool rpcrdma_ep_all_back(struct rpcrdma_ep *ep)
 {
 	return rpcrdma_recvq_drained(ep) && rpcrdma_sendq_drained(ep);
 }
 
 /*
- * A device at fault may refuse to end the queue pair, or not tell when all is
- * flushed. Nothing is heard of it from here on: a completion would find what was
- * swept, or freed. What is left to do about its access to memory is to destroy the
- * queue pair before anybody has that back; but rdma_rw needs that of a Responder
- * until its contexts are released. There all rests on the reset that such a device is
- * due for.
+ * A broken device may refuse to end the queue pair, or not flush it. A Requester
+ * destroys the queue pair, which ends the device's access to memory, and frees the
+ * CQs, which waits for their handlers, before the owner of any memory has it back.
+ *
+ * rdma_rw needs the queue pair of a Responder until the side has released its
+ * contexts. Until the CQs are freed late completions may come: for a chain that was
+ * flushed one does nothing, if the side keeps the chain's memory until
+ * rpcrdma_ep_ops.dead, and the Receives ignore theirs. The device's access ends with
+ * the queue pair, or with the reset that such a device is due for.
  */
-static void rpcrdma_ep_cut_off(struct rpcrdma_ep *ep)
+static void rpcrdma_ep_abandon_device(struct rpcrdma_ep *ep)
 {
 	rpcrdma_ep_warn(ep, "the device does not give back what was posted");
-	rpcrdma_cq_silence(ep->send_cq);
-	rpcrdma_cq_silence(ep->recv_cq);
-	if (!ep->responder) {
+	if (ep->responder) {
+		rpcrdma_recvq_abandon(ep);
+	} else {
 		rpcrdma_ep_destroy_qp(ep);
 		rpcrdma_ep_free_cqs(ep);
 	}
-	rpcrdma_recvq_sweep(ep);
+	rpcrdma_recvq_flush(ep);
 }
 
 /*
@@ -269,16 +257,16 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	/* Whoever connects or accepts has been woken and leaves soon */
 	mutex_lock(&ep->setup_lock);
 	rpcrdma_ep_log_failure(ep);
-	rpcrdma_sendq_shut(ep);
-	rpcrdma_recvq_shut(ep);
+	rpcrdma_sendq_stop(ep);
+	rpcrdma_recvq_stop(ep);
 	ep->ops->closing(ep);
 
 	if (ep->qp) {
 		rdma_disconnect(ep->id);
 		if (!rpcrdma_ep_drain(ep))
-			rpcrdma_ep_cut_off(ep);
+			rpcrdma_ep_abandon_device(ep);
 	}
-	rpcrdma_sendq_sweep(ep);
+	rpcrdma_sendq_flush(ep);
 	ep->ops->release(ep);
 	rpcrdma_recvq_unmap(ep);
 	WARN_ON_ONCE(atomic_read(&ep->maps) != atomic_read(&ep->unmaps)); /* I10 */
@@ -341,7 +329,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	INIT_WORK(&ep->free, rpcrdma_ep_free_work);
 	INIT_LIST_HEAD(&ep->all);
 	INIT_LIST_HEAD(&ep->on_device);
-	rpcrdma_sendq_init(ep);
+	rpcrdma_sendq_init(&ep->sendq);
 	ep->error_cqe.done = rpcrdma_error_wc;
 
 	ep->ops = attr->ops;
@@ -528,7 +516,7 @@ int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
 	rc = rpcrdma_ep_create_queues(ep);
 	if (rc)
 		return rc;
-	rpcrdma_sendq_init(ep);
+	rpcrdma_slots_init(&ep->sendq.slots, ep->sizes.sq_depth);
 	rc = rpcrdma_recvq_create(ep);
 	if (rc)
 		return rc;
@@ -537,5 +525,5 @@ int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
 		if (rc)
 			return rc;
 	}
-	return rpcrdma_recvq_open(ep);
+	return rpcrdma_recvq_start(ep);
 }

@@ -8,7 +8,6 @@
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/status.h"
 #include "rpcrdma/sides.h"
-#include "rpcrdma/watch.h"
 
 #define CREATE_TRACE_POINTS
 #include "rpcrdma/trace.h"
@@ -32,7 +31,7 @@ static int __init rpcrdma_module_init(void)
 	rc = xprt_rdma_init();
 	if (rc)
 		goto out_svc;
-	rpcrdma_watch_init();
+	rpcrdma_stall_init();
 	return 0;
 
 out_svc:
@@ -48,7 +47,7 @@ out_state:
 
 static void __exit rpcrdma_module_exit(void)
 {
-	rpcrdma_watch_exit();
+	rpcrdma_stall_exit();
 	xprt_rdma_exit();
 	svc_rdma_exit();
 	/* Teardowns in progress end here, before the device record goes */

@@ -49,7 +49,7 @@ static struct ib_recv_wr *rpcrdma_recvq_take(struct rpcrdma_recvq *rq)
 }
 
 /* What the device did not take is free, but will not be posted again */
-static void rpcrdma_recvq_untake(const struct ib_recv_wr *wr)
+static void rpcrdma_recvq_unpost(const struct ib_recv_wr *wr)
 {
 	const struct ib_recv_wr *next;
 
@@ -75,7 +75,7 @@ static int rpcrdma_recvq_post(struct rpcrdma_recvq *rq)
 	}
 	if (unlikely(rc)) {
 		rq->open = false;
-		rpcrdma_recvq_untake(bad_wr);
+		rpcrdma_recvq_unpost(bad_wr);
 	}
 	spin_unlock(&rq->lock);
 	if (likely(!rc))
@@ -92,6 +92,8 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 		container_of(wc->wr_cqe, struct rpcrdma_recv, cqe);
 	struct rpcrdma_ep *ep = wc->qp->qp_context;
 
+	if (READ_ONCE(recv->recvq->abandoned))
+		return;
 	WARN_ON_ONCE(recv->owner != RPCRDMA_RECV_POSTED); /* I1 */
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		rpcrdma_ep_fail_wc(ep, wc);
@@ -224,27 +226,27 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 }
 
 /**
- * rpcrdma_recvq_open - post all Receives
+ * rpcrdma_recvq_start - post all Receives
  * @ep: endpoint whose QP exists
  *
  * Context: process.
  *
  * Return: 0 or what ib_post_recv said.
  */
-int rpcrdma_recvq_open(struct rpcrdma_ep *ep)
+int rpcrdma_recvq_start(struct rpcrdma_ep *ep)
 {
 	ep->recvq->open = true;
 	return rpcrdma_recvq_post(ep->recvq);
 }
 
 /**
- * rpcrdma_recvq_shut - no Receive is posted any more
+ * rpcrdma_recvq_stop - no Receive is posted any more
  * @ep: endpoint, possibly without Receive buffers
  *
  * Context: process. On return no thread is within ib_post_recv and none will
  * enter, so that the drain comes last.
  */
-void rpcrdma_recvq_shut(struct rpcrdma_ep *ep)
+void rpcrdma_recvq_stop(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recvq *rq = ep->recvq;
 
@@ -274,14 +276,19 @@ bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep)
 	return true;
 }
 
-/**
- * rpcrdma_recvq_sweep - take back the Receives that the device keeps
- * @ep: endpoint, possibly without Receive buffers; no completion is handled
- *	any more
- *
- * Context: process.
+/*
+ * Ignore completions from now on. On return none is being handled.
+ * Context: process; the CQ is polled by a workqueue.
  */
-void rpcrdma_recvq_sweep(struct rpcrdma_ep *ep)
+void rpcrdma_recvq_abandon(struct rpcrdma_ep *ep)
+{
+	if (ep->recvq)
+		WRITE_ONCE(ep->recvq->abandoned, true);
+	flush_work(&ep->recv_cq->work);
+}
+
+/* Take back the Receives whose completions are ignored, or cannot come. */
+void rpcrdma_recvq_flush(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recvq *rq = ep->recvq;
 	u32 i;

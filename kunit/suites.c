@@ -11,4 +11,5 @@ kunit_test_suites(&rpcrdma_wire_suite,
 		  &rpcrdma_plan_suite,
 		  &rpcrdma_layout_suite,
 		  &rpcrdma_plan_queues_suite,
+		  &rpcrdma_send_slots_suite,
 		  &rpcrdma_negotiate_suite);

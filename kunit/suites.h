@@ -14,6 +14,7 @@ extern struct kunit_suite rpcrdma_cm_private_suite;
 extern struct kunit_suite rpcrdma_plan_suite;
 extern struct kunit_suite rpcrdma_layout_suite;
 extern struct kunit_suite rpcrdma_plan_queues_suite;
+extern struct kunit_suite rpcrdma_send_slots_suite;
 extern struct kunit_suite rpcrdma_negotiate_suite;
 
 #endif /* RPCRDMA_KUNIT_SUITES_H */

@@ -164,7 +164,7 @@ out_free:
 static unsigned int max_sends(const struct rpcrdma_ep *ep)
 {
 	return ep->sizes.sq_depth + ep->sizes.credits + ep->sizes.bc_credits +
-	       RPCRDMA_SEND_LAZY;
+	       RPCRDMA_MAX_UNSIGNALLED;
 }
 
 /* -ENOMEM; -ENOBUFS if the peer does not acknowledge Sends */
@@ -328,7 +328,7 @@ int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
 	struct svc_rdma_send *send;
 	int i;
 
-	for (i = 0; i < SVC_RDMA_BC_CREDITS + RPCRDMA_SEND_LAZY; i++) {
+	for (i = 0; i < SVC_RDMA_BC_CREDITS + RPCRDMA_MAX_UNSIGNALLED; i++) {
 		send = send_alloc(conn, GFP_NOIO);
 		if (!send)
 			return -ENOMEM;
@@ -338,6 +338,16 @@ int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
 	return 0;
 }
 
+/* Called in rpcrdma_ep_ops.release */
+void svc_rdma_sends_unmap(struct svc_rdma_conn *conn)
+{
+	struct svc_rdma_send *send;
+
+	llist_for_each_entry(send, conn->free_sends.first, free)
+		rpcrdma_dmabuf_unmap(&send->buf);
+}
+
+/* Called in rpcrdma_ep_ops.dead: late completions may look at a chain before */
 void svc_rdma_sends_free(struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_send *send, *next;

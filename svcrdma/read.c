@@ -100,7 +100,7 @@ int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		rpcrdma_chain_append(conn->ep, &call->chain,
 				     svc_rdma_rwset_wrs(conn, &call->reads,
 							&call->chain, NULL));
-		rc = rpcrdma_sendq_post(conn->ep, &call->chain);
+		rc = rpcrdma_sendq_post(conn->ep, &call->chain, false);
 	}
 	switch (rc) {
 	case 0:

@@ -301,8 +301,8 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 	rpcrdma_chain_init(&send->chain, send_done);
 	rpcrdma_chain_append(conn->ep, &send->chain,
 			     svc_rdma_rwset_wrs(conn, &send->writes, &send->chain, wr));
-	send->chain.lazy = send->nr_sge == 1 && !send->writes.last;
-	rc = rpcrdma_sendq_post_lone(conn->ep, &send->chain,
+	send->chain.unsignalled_ok = send->nr_sge == 1 && !send->writes.last;
+	rc = rpcrdma_sendq_post(conn->ep, &send->chain,
 				     atomic_read(&conn->xprt.xpt_nr_rqsts) <= 1);
 	if (rc)
 		svc_rdma_send_put(send);

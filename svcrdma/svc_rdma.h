@@ -445,6 +445,7 @@ int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
 			    struct page **end);
 int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
+void svc_rdma_sends_unmap(struct svc_rdma_conn *conn);
 void svc_rdma_sends_free(struct svc_rdma_conn *conn);
 
 /*

@@ -63,7 +63,7 @@ static void ep_release(struct rpcrdma_ep *ep)
 		else
 			svc_rdma_call_put(call);
 	}
-	svc_rdma_sends_free(conn);
+	svc_rdma_sends_unmap(conn);
 	svc_rdma_rws_free(conn);
 	WARN_ON_ONCE(conn->nr_rws || queue->mrs); /* I11 */
 	WARN_ON_ONCE(queue->reads.charged || queue->waiting); /* I16 */
@@ -73,6 +73,7 @@ static void ep_release(struct rpcrdma_ep *ep)
 
 static void ep_dead(struct rpcrdma_ep *ep)
 {
+	svc_rdma_sends_free(ep->owner);
 	conn_put(ep->owner);
 }
 

@@ -210,7 +210,7 @@ static int xprt_rdma_bc_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 	rpcrdma_chain_init(&req->chain, xprt_rdma_bc_send_done);
 	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
 	kref_get(&req->kref);
-	rc = rpcrdma_sendq_post(ep, &req->chain);
+	rc = rpcrdma_sendq_post(ep, &req->chain, false);
 	if (rc)
 		xprt_rdma_req_put(req);
 	return rc;

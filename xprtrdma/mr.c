@@ -504,5 +504,5 @@ int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 		rpcrdma_chain_append(ep, &req->inv_chain, &mr->inv);
 		req->rx->stats.local_inv_needed++;
 	}
-	return rpcrdma_sendq_post(ep, &req->inv_chain);
+	return rpcrdma_sendq_post(ep, &req->inv_chain, false);
 }

@@ -332,9 +332,8 @@ int xprt_rdma_req_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req)
 	 * one that came before must not find the request half prepared.
 	 */
 	atomic_set(&req->state, XPRT_RDMA_REQ_POSTING);
-	rc = rpcrdma_sendq_post_lone(ep, &req->chain,
-				     READ_ONCE(req->rx->xprt.cong) <=
-				     RPC_CWNDSCALE);
+	rc = rpcrdma_sendq_post(ep, &req->chain,
+				READ_ONCE(req->rx->xprt.cong) <= RPC_CWNDSCALE);
 	if (rc) {
 		atomic_set(&req->state, XPRT_RDMA_REQ_IDLE);
 		return rc;

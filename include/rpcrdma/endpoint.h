@@ -383,30 +383,8 @@ static inline void rpcrdma_chain_init(struct rpcrdma_chain *chain,
 	chain->first = NULL;
 	chain->last = NULL;
 	chain->slots = 0;
-	chain->lazy = false;
+	chain->unsignalled_ok = false;
 	chain->done = done;
-}
-
-/**
- * rpcrdma_chain_init_one - a chain of one WR
- * @ep: endpoint it will be posted to
- * @chain: as rpcrdma_chain_init() takes it
- * @wr: WR that no other follows; stays the caller's, see rpcrdma_chain_append()
- * @done: see struct rpcrdma_chain
- *
- * Context: any.
- */
-static inline void
-rpcrdma_chain_init_one(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
-		       struct ib_send_wr *wr,
-		       void (*done)(struct rpcrdma_chain *chain,
-				    enum ib_wc_status status))
-{
-	rpcrdma_chain_init(chain, done);
-	wr->wr_cqe = &ep->error_cqe;
-	chain->first = wr;
-	chain->last = wr;
-	chain->slots = 1;
 }
 
 /**
@@ -419,7 +397,7 @@ rpcrdma_chain_init_one(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
  */
 static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
 {
-	return ep->sendq.max_chain;
+	return ep->sendq.slots.max_chain;
 }
 
 /* dmabuf.c */

@@ -76,6 +76,7 @@ struct rpcrdma_recv {
  * @batch: post when so many are free
  * @lock: held while Receives are posted, so that none is after @open is false
  * @open: Receives may be posted
+ * @abandoned: completions are ignored
  *
  * The memory lives as long as the endpoint, because a side may still read a
  * message when the connection is down; the mappings end with the connection.
@@ -91,13 +92,15 @@ struct rpcrdma_recvq {
 	u32 batch;
 	spinlock_t lock;
 	bool open;
+	bool abandoned;
 };
 
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
-int rpcrdma_recvq_open(struct rpcrdma_ep *ep);
-void rpcrdma_recvq_shut(struct rpcrdma_ep *ep);
+int rpcrdma_recvq_start(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_stop(struct rpcrdma_ep *ep);
 bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep);
-void rpcrdma_recvq_sweep(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_abandon(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_flush(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep);
 void rpcrdma_recv_put(struct rpcrdma_recv *recv);

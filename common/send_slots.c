@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Arithmetic of the Send Queue. The caller serializes.
+ */
+
+#include "rpcrdma/send_slots.h"
+
+/* @sq_depth: slots of the queue pair, one of which is the drain's */
+void rpcrdma_slots_init(struct rpcrdma_send_slots *s, u32 sq_depth)
+{
+	memset(s, 0, sizeof(*s));
+	s->depth = sq_depth - 1;
+	s->batch = max_t(u32, s->depth / 4, 1);
+	s->max_chain = s->depth - s->batch;
+}
+
+/* A chain of @n slots, which fit, is posted. A signalled WR costs more than a Send. */
+enum rpcrdma_signal rpcrdma_slots_post(struct rpcrdma_send_slots *s, u32 n,
+				       enum rpcrdma_notify notify)
+{
+	s->posted += n;
+	if (notify == RPCRDMA_NOTIFY_NOW ||
+	    (notify == RPCRDMA_NOTIFY_LATER &&
+	     s->unsignalled >= RPCRDMA_MAX_UNSIGNALLED)) {
+		s->unsignalled = 0;
+		return RPCRDMA_SIGNAL_CHAIN;
+	}
+	s->unsignalled += n;
+	if (s->unsignalled < s->batch || s->nr_marks == RPCRDMA_SEND_MARKS)
+		return RPCRDMA_SIGNAL_NONE;
+	s->unsignalled = 0;
+	s->marks[(s->first_mark + s->nr_marks++) % RPCRDMA_SEND_MARKS] = s->posted;
+	return RPCRDMA_SIGNAL_QUEUE;
+}
+
+/* The queue's completion came: the position that it stands for */
+u64 rpcrdma_slots_mark(struct rpcrdma_send_slots *s)
+{
+	u64 seq;
+
+	if (!s->nr_marks)
+		return s->completed;
+	seq = s->marks[s->first_mark];
+	s->first_mark = (s->first_mark + 1) % RPCRDMA_SEND_MARKS;
+	s->nr_marks--;
+	return seq;
+}
+
+void rpcrdma_slots_complete(struct rpcrdma_send_slots *s, u64 seq)
+{
+	if (seq > s->completed)
+		s->completed = seq;
+}
+
+/*
+ * Called at regular times. A signalled WR that does not complete between two
+ * checks makes no progress; nor does the oldest signalled chain, which ends at
+ * @oldest (0: there is none), as an RDMA Read of iWARP behind which Sends complete.
+ */
+bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest)
+{
+	bool due = s->posted - s->completed > s->unsignalled;
+
+	if ((due && s->seen == s->completed) ||
+	    (oldest && s->seen_oldest == oldest)) {
+		if (s->stalled < RPCRDMA_STALL_CHECKS)
+			s->stalled++;
+	} else {
+		s->stalled = 0;
+	}
+	s->seen = s->completed;
+	s->seen_oldest = oldest;
+	return s->stalled == RPCRDMA_STALL_CHECKS;
+}

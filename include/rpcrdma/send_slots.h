@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Arithmetic of the Send Queue: slots, which WRs to signal, stall detection. Pure.
+ */
+#ifndef RPCRDMA_SEND_SLOTS_H
+#define RPCRDMA_SEND_SLOTS_H
+
+#include "wire_os.h"
+
+/* Slots that chains in a row may leave unsignalled although their owners wait */
+#define RPCRDMA_MAX_UNSIGNALLED	3
+
+/* A mark is taken at most every depth / 4 slots, or every slot of fewer than 8 */
+#define RPCRDMA_SEND_MARKS	8
+
+/* Checks without progress after which the queue has stalled */
+#define RPCRDMA_STALL_CHECKS	5
+
+/**
+ * enum rpcrdma_notify - when the owner of a chain is told that it is complete
+ * @RPCRDMA_NOTIFY_NEVER: not at all: the peer's answer tells
+ * @RPCRDMA_NOTIFY_LATER: with a later chain
+ * @RPCRDMA_NOTIFY_NOW: by a completion of its own
+ */
+enum rpcrdma_notify {
+	RPCRDMA_NOTIFY_NEVER,
+	RPCRDMA_NOTIFY_LATER,
+	RPCRDMA_NOTIFY_NOW,
+};
+
+/**
+ * enum rpcrdma_signal - whose completion the last WR of a chain gets
+ * @RPCRDMA_SIGNAL_NONE: it is unsignalled
+ * @RPCRDMA_SIGNAL_CHAIN: the chain's
+ * @RPCRDMA_SIGNAL_QUEUE: the queue's, see rpcrdma_slots_mark()
+ */
+enum rpcrdma_signal {
+	RPCRDMA_SIGNAL_NONE,
+	RPCRDMA_SIGNAL_CHAIN,
+	RPCRDMA_SIGNAL_QUEUE,
+};
+
+/**
+ * struct rpcrdma_send_slots - slots of a Send Queue, as positions in a stream
+ * @depth: slots, without the one kept for the drain
+ * @batch: most slots left unsignalled at the end of the stream
+ * @max_chain: most slots of a chain that is sure to get its turn
+ * @unsignalled: slots posted since the last signalled WR
+ * @posted: slots ever posted
+ * @completed: slots known to be complete
+ * @marks: positions that the queue's own completions stand for, in order
+ * @first_mark: the oldest of them
+ * @nr_marks: how many there are
+ * @stalled: checks in a row without progress
+ * @seen: @completed at the last check
+ * @seen_oldest: the oldest signalled chain at the last check
+ *
+ * A Send Queue completes in order, so one signalled WR speaks for all before it.
+ * (RDMA Reads of iWARP complete later, but leave the queue in order all the
+ * same.) At most @batch slots at the end of the stream are not covered by a
+ * signalled WR, so a chain of depth - batch slots always gets its turn.
+ */
+struct rpcrdma_send_slots {
+	u32 depth;
+	u32 batch;
+	u32 max_chain;
+	u32 unsignalled;
+	u64 posted;
+	u64 completed;
+	u64 marks[RPCRDMA_SEND_MARKS];
+	u8 first_mark;
+	u8 nr_marks;
+	u8 stalled;
+	u64 seen;
+	u64 seen_oldest;
+};
+
+static inline bool rpcrdma_slots_fit(const struct rpcrdma_send_slots *s, u32 n)
+{
+	return s->posted - s->completed + n <= s->depth;
+}
+
+void rpcrdma_slots_init(struct rpcrdma_send_slots *s, u32 sq_depth);
+enum rpcrdma_signal rpcrdma_slots_post(struct rpcrdma_send_slots *s, u32 n,
+				       enum rpcrdma_notify notify);
+u64 rpcrdma_slots_mark(struct rpcrdma_send_slots *s);
+void rpcrdma_slots_complete(struct rpcrdma_send_slots *s, u64 seq);
+bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest);
+
+#endif /* RPCRDMA_SEND_SLOTS_H */
