@@ -7,7 +7,6 @@
 #include <rdma/ib_cm.h>
 
 #include "rpcrdma/endpoint.h"
-#include "rpcrdma/status.h"
 #include "rpcrdma/trace.h"
 
 /* Milliseconds for address and route resolution, each */
@@ -129,19 +128,6 @@ static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
 	return 0;
 }
 
-/* Under the lock: the state says that there is an error before the error does */
-static int rpcrdma_ep_failure(struct rpcrdma_ep *ep)
-{
-	unsigned long flags;
-	int rc = 0;
-
-	spin_lock_irqsave(&ep->lock, flags);
-	if (ep->state >= RPCRDMA_EP_CLOSING)
-		rc = ep->error ? : -ENOTCONN;
-	spin_unlock_irqrestore(&ep->lock, flags);
-	return rc;
-}
-
 /*
  * Waits for the next step of the handshake; the failure funnel wakes us too. Of one that
  * nobody wants any more there is nothing to say: it fails without a reason.
@@ -188,8 +174,8 @@ static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
 	rc = rpcrdma_device_attach(ep, id->device);
 	if (rc)
 		return rc;
-	rpcrdma_format_addr(ep->local_name, sizeof(ep->local_name),
-			    (struct sockaddr *)&id->route.addr.src_addr);
+	snprintf(ep->local_name, sizeof(ep->local_name), "%pISpc",
+		 &id->route.addr.src_addr);
 	rc = rdma_resolve_route(id, RPCRDMA_RESOLVE_TIMEOUT);
 	if (rc)
 		return rc;
@@ -250,10 +236,10 @@ int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,
 	int rc = -ENOTCONN;
 
 	mutex_lock(&ep->setup_lock);
-	rpcrdma_format_addr(ep->peer_name, sizeof(ep->peer_name), dst);
+	snprintf(ep->peer_name, sizeof(ep->peer_name), "%pISpc", dst);
 	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_RESOLVING))
 		goto out;
-	rpcrdma_status_add_ep(ep);
+	rpcrdma_ep_register(ep);
 	rc = rpcrdma_ep_resolve(ep, src, dst);
 	if (rc)
 		goto out;
@@ -288,10 +274,10 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 	int rc;
 
 	ep->device = id->device;
-	rpcrdma_format_addr(ep->peer_name, sizeof(ep->peer_name),
-			    (struct sockaddr *)&id->route.addr.dst_addr);
-	rpcrdma_format_addr(ep->local_name, sizeof(ep->local_name),
-			    (struct sockaddr *)&id->route.addr.src_addr);
+	snprintf(ep->peer_name, sizeof(ep->peer_name), "%pISpc",
+		 &id->route.addr.dst_addr);
+	snprintf(ep->local_name, sizeof(ep->local_name), "%pISpc",
+		 &id->route.addr.src_addr);
 	rpcrdma_ep_read_limits(ep);
 	rpcrdma_ep_read_private(ep, param);
 	/* The CM gives it from our point of view: what the peer can respond to
@@ -302,14 +288,14 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 	ep->id = id;
 	id->context = ep;
 	id->event_handler = rpcrdma_ep_cm_event;
-	rpcrdma_status_add_ep(ep);
+	rpcrdma_ep_register(ep);
 	rpcrdma_ep_change_state(ep, RPCRDMA_EP_CONNECTING);
 	/* Last: a removal may tear it down from here on. Its destruction of
 	 * the id waits for the CM handler that we are in.
 	 */
 	rc = rpcrdma_device_attach(ep, id->device);
 	if (rc) {
-		rpcrdma_status_del_ep(ep);
+		rpcrdma_ep_unregister(ep);
 		ep->id = NULL;
 		ep->device = NULL;
 		/* What the teardown would have dropped */

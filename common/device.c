@@ -94,17 +94,27 @@ static struct rpcrdma_device *rpcrdma_device_find(struct ib_device *device)
 	return NULL;
 }
 
-/**
- * rpcrdma_device_attach - an endpoint starts to use a device
- * @ep: endpoint
- * @device: device that its CM id is bound to
- *
- * Until rpcrdma_device_detach() the device does not go away without the
- * endpoint having failed first.
- *
- * Context: process, may sleep.
- *
- * Return: 0, or -ENODEV when the device is being removed.
+static const struct {
+	enum rdma_driver_id driver;
+	u32 quirks;
+} rpcrdma_quirks[] = {
+	{ RDMA_DRIVER_RXE, RPCRDMA_QUIRK_EARLY_READ_COMPLETION },
+};
+
+static u32 rpcrdma_device_quirks(const struct ib_device *device)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rpcrdma_quirks); i++)
+		if (rpcrdma_quirks[i].driver == device->ops.driver_id)
+			return rpcrdma_quirks[i].quirks;
+	return 0;
+}
+
+/*
+ * An endpoint starts to use a device, which does not go away before
+ * rpcrdma_device_detach() without the endpoint having failed first.
+ * Return: 0, or -ENODEV if the device is being removed.
  */
 int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device)
 {
@@ -118,18 +128,16 @@ int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device)
 		ep->rdev = rdev;
 		strscpy(ep->dev_name, device->name, sizeof(ep->dev_name));
 		ep->device = device;
+		ep->quirks = rpcrdma_device_quirks(device);
 		rc = 0;
 	}
 	mutex_unlock(&rpcrdma_devices_lock);
 	return rc;
 }
 
-/**
- * rpcrdma_device_detach - an endpoint has let go of its device
- * @ep: endpoint; nothing happens when it is not attached
- *
- * Context: process, may sleep. All verbs objects of @ep are destroyed, its CM
- * id excepted, which the RDMA CM itself looks after.
+/*
+ * All verbs objects of the endpoint are destroyed, its CM id excepted, which the
+ * RDMA CM itself looks after. Nothing happens if it is not attached.
  */
 void rpcrdma_device_detach(struct rpcrdma_ep *ep)
 {
@@ -146,28 +154,20 @@ void rpcrdma_device_detach(struct rpcrdma_ep *ep)
 	mutex_unlock(&rpcrdma_devices_lock);
 }
 
-/**
- * rpcrdma_device_is_news - is it worth a line how few credits the device allows?
- * @ep: attached endpoint
- * @credits: how many
- *
- * A client may connect often, and many clients may: said again when it is another number
- * than the last one of that side.
- *
- * Context: process, may sleep.
- *
- * Return: whether it is.
+/*
+ * Does the device support another number of credits than it did when the log last
+ * said so? Clients may connect often, and many clients may.
  */
-bool rpcrdma_device_is_news(struct rpcrdma_ep *ep, u32 credits)
+bool rpcrdma_device_credits_changed(struct rpcrdma_ep *ep, u32 credits)
 {
 	u32 *said = &ep->rdev->credits[ep->responder];
-	bool news;
+	bool changed;
 
 	mutex_lock(&rpcrdma_devices_lock);
-	news = *said != credits;
+	changed = *said != credits;
 	*said = credits;
 	mutex_unlock(&rpcrdma_devices_lock);
-	return news;
+	return changed;
 }
 
 /*
@@ -198,17 +198,10 @@ static struct ib_pd *rpcrdma_pd_share(struct rpcrdma_ep *ep, struct ib_pd *pd)
 	return ep->pd;
 }
 
-/**
- * rpcrdma_device_pd_get - a protection domain for an endpoint
- * @ep: attached endpoint; its CM id is bound to a port
- *
- * One that exposes memory has one of its own, so that no other connection's
- * peer can reach it: a Requester, and on iWARP a Responder, too. All others
- * share that of the device.
- *
- * Context: process, may sleep. rpcrdma_device_pd_put() releases it.
- *
- * Return: 0 or a negative errno.
+/*
+ * An endpoint that exposes memory has a protection domain of its own, so that no
+ * other connection's peer can reach it: a Requester, and on iWARP a Responder,
+ * too. All others share that of the device.
  */
 int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
 {
@@ -226,12 +219,7 @@ int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
 	return 0;
 }
 
-/**
- * rpcrdma_device_pd_put - undo rpcrdma_device_pd_get()
- * @ep: endpoint; nothing happens when it has no protection domain
- *
- * Context: process, may sleep.
- */
+/* Nothing happens if the endpoint has no protection domain */
 void rpcrdma_device_pd_put(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_device *rdev = ep->rdev;
@@ -251,23 +239,42 @@ void rpcrdma_device_pd_put(struct rpcrdma_ep *ep)
 	ep->pd = NULL;
 }
 
-/**
- * rpcrdma_device_init - learn of devices
- *
- * Context: module init.
- *
- * Return: 0 or a negative errno.
- */
+/* All endpoints, of every device and of none yet */
+static DEFINE_MUTEX(rpcrdma_eps_lock);
+static LIST_HEAD(rpcrdma_eps);
+
+/* The names of @ep are known */
+void rpcrdma_ep_register(struct rpcrdma_ep *ep)
+{
+	mutex_lock(&rpcrdma_eps_lock);
+	list_add_tail(&ep->all, &rpcrdma_eps);
+	mutex_unlock(&rpcrdma_eps_lock);
+}
+
+/* Possibly never registered. On return rpcrdma_for_each_ep() is done with it */
+void rpcrdma_ep_unregister(struct rpcrdma_ep *ep)
+{
+	mutex_lock(&rpcrdma_eps_lock);
+	list_del_init(&ep->all);
+	mutex_unlock(&rpcrdma_eps_lock);
+}
+
+/* @fn must not wait for the end of an endpoint */
+void rpcrdma_for_each_ep(void (*fn)(struct rpcrdma_ep *ep, void *arg), void *arg)
+{
+	struct rpcrdma_ep *ep;
+
+	mutex_lock(&rpcrdma_eps_lock);
+	list_for_each_entry(ep, &rpcrdma_eps, all)
+		fn(ep, arg);
+	mutex_unlock(&rpcrdma_eps_lock);
+}
+
 int rpcrdma_device_init(void)
 {
 	return ib_register_client(&rpcrdma_ib_client);
 }
 
-/**
- * rpcrdma_device_exit - forget all devices
- *
- * Context: module exit; no endpoint is left.
- */
 void rpcrdma_device_exit(void)
 {
 	ib_unregister_client(&rpcrdma_ib_client);

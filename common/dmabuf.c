@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory that the device reads or writes: linear buffers that stay mapped,
- * pages that are mapped for one Send, scatterlists that are mapped for one MR.
- * The only calls of ib_dma_*. Each mapping is counted, because rxe has no DMA
- * device that would miss one: the counts are equal at the end of a connection.
+ * DMA: the only file that maps memory for a device. Each endpoint counts its
+ * mappings, which are all undone in its teardown.
  */
 
 #include <linux/dma-mapping.h>
@@ -16,16 +14,14 @@
 /**
  * rpcrdma_dmabuf_alloc - allocate linear memory, not mapped yet
  * @buf: to be filled in
- * @size: octets
+ * @size: bytes
  * @dir: how the device will use it
  * @gfp: how to allocate
  *
  * More than a page takes as many pages as it needs: the slabs would round five up
  * to eight.
  *
- * Context: as @gfp allows.
- *
- * Return: 0 and the caller owns the memory, or -ENOMEM.
+ * Return: 0 or -ENOMEM.
  */
 int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
 			 enum dma_data_direction dir, gfp_t gfp)
@@ -49,8 +45,6 @@ int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
 /**
  * rpcrdma_dmabuf_free - unmap and free
  * @buf: buffer, possibly never allocated (all zeroes)
- *
- * Context: any.
  */
 void rpcrdma_dmabuf_free(struct rpcrdma_dmabuf *buf)
 {
@@ -65,14 +59,12 @@ void rpcrdma_dmabuf_free(struct rpcrdma_dmabuf *buf)
 }
 
 /**
- * rpcrdma_dmabuf_map - map a buffer for an endpoint's device
- * @ep: endpoint; its device is known
+ * rpcrdma_dmabuf_map - map a buffer, until rpcrdma_dmabuf_unmap()
+ * @ep: endpoint
  * @buf: buffer; nothing happens when it is mapped for @ep already
  *
- * Context: any. The caller sees to it that @buf is not mapped for another
- * endpoint, and is unmapped in rpcrdma_ep_ops.release at the latest.
- *
- * Return: 0 or -EIO.
+ * The caller sees to it that @buf is not mapped for another endpoint, and
+ * unmaps it in rpcrdma_ep_ops.release at the latest. Return: 0 or -EIO.
  */
 int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf)
 {
@@ -94,9 +86,7 @@ int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf)
 
 /**
  * rpcrdma_dmabuf_unmap - undo rpcrdma_dmabuf_map()
- * @buf: buffer; nothing happens when it is not mapped
- *
- * Context: any. The device no longer uses it.
+ * @buf: buffer that the device no longer uses; or one that is not mapped
  */
 void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf)
 {
@@ -105,10 +95,10 @@ void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf)
 	if (!ep)
 		return;
 	/*
-	 * Whoever looks at what was received has synchronized that, and may still be at work
-	 * in it: RPCSEC_GSS deciphers it in place, and nfsd goes on with a Call whose
-	 * connection is lost. What the device wrote must not come back over that, neither
-	 * from a bounce buffer nor by dropping lines of a cache.
+	 * The reader of a received message has synchronized it, and may still be
+	 * at work in it: RPCSEC_GSS deciphers it in place, and nfsd goes on with a
+	 * Call whose connection is lost. The bytes from the device must not come
+	 * back over that, neither from a bounce buffer nor by dropping cache lines.
 	 */
 	if (!ib_uses_virt_dma(ep->device))
 		dma_unmap_single_attrs(ep->device->dma_device, buf->addr, buf->size,
@@ -118,36 +108,51 @@ void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf)
 }
 
 /**
- * __rpcrdma_dmabuf_sync - rpcrdma_dmabuf_sync_for_device(), and that for the CPU
- * @buf: mapped buffer that needs it
- * @offset: first octet
- * @len: octets
- * @for_device: who is next
- *
- * Context: any.
+ * rpcrdma_dmabuf_sync_for_device - the CPU is done, the device is next
+ * @buf: mapped buffer
+ * @offset: first byte
+ * @len: bytes
  */
-void __rpcrdma_dmabuf_sync(struct rpcrdma_dmabuf *buf, u32 offset, u32 len,
-			   bool for_device)
+void rpcrdma_dmabuf_sync_for_device(struct rpcrdma_dmabuf *buf, u32 offset,
+				    u32 len)
 {
-	struct ib_device *device = buf->ep->device;
-	u64 addr = buf->addr + offset;
+	if (buf->sync)
+		ib_dma_sync_single_for_device(buf->ep->device,
+					      buf->addr + offset, len, buf->dir);
+}
 
-	if (for_device)
-		ib_dma_sync_single_for_device(device, addr, len, buf->dir);
-	else
-		ib_dma_sync_single_for_cpu(device, addr, len, buf->dir);
+/* The device has written, the CPU will read */
+void rpcrdma_dmabuf_sync_for_cpu(struct rpcrdma_dmabuf *buf, u32 offset,
+				 u32 len)
+{
+	if (buf->sync)
+		ib_dma_sync_single_for_cpu(buf->ep->device, buf->addr + offset,
+					   len, buf->dir);
+}
+
+/**
+ * rpcrdma_dmabuf_sge - describe a range of a mapped buffer
+ * @buf: mapped buffer
+ * @sge: to be filled in
+ * @offset: first byte
+ * @len: bytes
+ */
+void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf, struct ib_sge *sge,
+			u32 offset, u32 len)
+{
+	sge->addr = buf->addr + offset;
+	sge->length = len;
+	sge->lkey = buf->ep->pd->local_dma_lkey;
 }
 
 /**
  * rpcrdma_map_page - map a range of a page and describe it
  * @ep: endpoint
  * @sge: to be filled in; keep it for rpcrdma_unmap_page()
- * @page: page
- * @offset: first octet in it
- * @len: octets
+ * @page: page, which the caller keeps until it is unmapped
+ * @offset: first byte in it
+ * @len: bytes
  * @dir: how the device will use it
- *
- * Context: any. The caller keeps the page until it is unmapped.
  *
  * Return: 0 or -EIO.
  */
@@ -169,10 +174,8 @@ int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
 /**
  * rpcrdma_unmap_page - undo rpcrdma_map_page()
  * @ep: endpoint
- * @sge: what rpcrdma_map_page() filled in
+ * @sge: filled in by rpcrdma_map_page()
  * @dir: the same direction
- *
- * Context: any. The device no longer uses it.
  */
 void rpcrdma_unmap_page(struct rpcrdma_ep *ep, const struct ib_sge *sge,
 			enum dma_data_direction dir)
@@ -182,27 +185,32 @@ void rpcrdma_unmap_page(struct rpcrdma_ep *ep, const struct ib_sge *sge,
 }
 
 /**
+ * rpcrdma_sg_set - describe a range of memory
+ * @sg: entry, possibly the last of its list before; not any more
+ * @page: page
+ * @len: bytes
+ * @offset: first byte in @page
+ */
+void rpcrdma_sg_set(struct scatterlist *sg, struct page *page, u32 len,
+		    u32 offset)
+{
+	sg->page_link = 0;
+	sg_set_page(sg, page, len, offset);
+	rpcrdma_sg_clear_flags(sg);
+}
+
+/**
  * rpcrdma_sg_set_pages - describe whole pages
  * @sg: first entry
  * @page: first page
  * @nr: how many
- *
- * For a megabyte, in a handful of instructions for each page.
- *
- * Context: any.
  *
  * Return: the entry behind them.
  */
 struct scatterlist *rpcrdma_sg_set_pages(struct scatterlist *sg,
 					 struct page **page, unsigned int nr)
 {
-	for (; nr >= 4; nr -= 4, sg += 4, page += 4) {
-		rpcrdma_sg_set(&sg[0], page[0], PAGE_SIZE, 0);
-		rpcrdma_sg_set(&sg[1], page[1], PAGE_SIZE, 0);
-		rpcrdma_sg_set(&sg[2], page[2], PAGE_SIZE, 0);
-		rpcrdma_sg_set(&sg[3], page[3], PAGE_SIZE, 0);
-	}
-	for (; nr; nr--)
+	while (nr--)
 		rpcrdma_sg_set(sg++, *page++, PAGE_SIZE, 0);
 	return sg;
 }
@@ -213,8 +221,6 @@ struct scatterlist *rpcrdma_sg_set_pages(struct scatterlist *sg,
  * @sgl: scatterlist
  * @nents: entries
  * @dir: how the device will use it
- *
- * Context: any.
  *
  * Return: number of mapped entries, 0 on failure.
  */
@@ -231,11 +237,9 @@ int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 /**
  * rpcrdma_unmap_sg - undo rpcrdma_map_sg()
  * @ep: endpoint
- * @sgl: the same scatterlist
+ * @sgl: the same scatterlist, of an MR that is invalid
  * @nents: the number of entries given to rpcrdma_map_sg()
  * @dir: the same direction
- *
- * Context: any. The MR is invalid.
  */
 void rpcrdma_unmap_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 		      unsigned int nents, enum dma_data_direction dir)

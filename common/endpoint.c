@@ -8,7 +8,6 @@
 #include <linux/slab.h>
 
 #include "rpcrdma/endpoint.h"
-#include "rpcrdma/status.h"
 #include "rpcrdma/trace.h"
 
 /*
@@ -92,73 +91,6 @@ struct rpcrdma_ep *rpcrdma_ep_get(struct rpcrdma_ep *ep)
 void rpcrdma_ep_put(struct rpcrdma_ep *ep)
 {
 	kref_put(&ep->kref, rpcrdma_ep_free);
-}
-
-/*
- * What was logged last. A mount makes several attempts, each with a transport
- * of its own, and a client that fails comes back from another port: one line
- * about the same host and failure in so many jiffies does.
- */
-#define RPCRDMA_SAME_FAILURE	(30 * HZ)
-
-static DEFINE_SPINLOCK(rpcrdma_logged_lock);
-static struct {
-	char peer_name[RPCRDMA_ADDRSTRLEN];
-	const char *reason;
-	int error;
-	unsigned long when;
-} rpcrdma_logged;
-
-/* Of an address, without its port */
-static size_t rpcrdma_host_len(const char *name)
-{
-	const char *port = strrchr(name, ':');
-
-	return port ? port - name : strlen(name);
-}
-
-static bool rpcrdma_same_host(const char *a, const char *b)
-{
-	size_t len = rpcrdma_host_len(a);
-
-	return len == rpcrdma_host_len(b) && !memcmp(a, b, len);
-}
-
-static bool rpcrdma_ep_is_news(const struct rpcrdma_ep *ep)
-{
-	bool same;
-
-	/* The attempt of this transport before ended in the same way */
-	if (ep->error == ep->last_error && ep->reason == ep->last_reason)
-		return false;
-
-	spin_lock(&rpcrdma_logged_lock);
-	same = rpcrdma_logged.error == ep->error &&
-	       rpcrdma_logged.reason == ep->reason &&
-	       rpcrdma_same_host(rpcrdma_logged.peer_name, ep->peer_name) &&
-	       time_before(jiffies, rpcrdma_logged.when + RPCRDMA_SAME_FAILURE);
-	/* What is not logged does not count: one that lasts is said again */
-	if (!same) {
-		rpcrdma_logged.reason = ep->reason;
-		rpcrdma_logged.error = ep->error;
-		rpcrdma_logged.when = jiffies;
-		strscpy(rpcrdma_logged.peer_name, ep->peer_name,
-			sizeof(rpcrdma_logged.peer_name));
-	}
-	spin_unlock(&rpcrdma_logged_lock);
-	return !same;
-}
-
-static void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep)
-{
-	if (!ep->reason)
-		return;
-	if (ep->created)
-		rpcrdma_ep_warn(ep, "connection lost: %s (%d)", ep->reason,
-				ep->error);
-	else if (rpcrdma_ep_is_news(ep))
-		rpcrdma_ep_warn(ep, "connection failed: %s (%d)", ep->reason,
-				ep->error);
 }
 
 static void rpcrdma_ep_destroy_qp(struct rpcrdma_ep *ep)
@@ -274,7 +206,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	rpcrdma_ep_destroy_qp(ep);
 	rpcrdma_ep_free_cqs(ep);
 	rpcrdma_device_pd_put(ep);
-	rpcrdma_status_del_ep(ep);
+	rpcrdma_ep_unregister(ep);
 	rpcrdma_device_detach(ep);
 	if (ep->id)
 		rdma_destroy_id(ep->id);
@@ -379,26 +311,26 @@ void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep)
 	 * invalidate; both rest upon the same device capability.
 	 */
 	ep->local.remote_inv = frwr;
-	ep->doubtful_reads = ep->device->ops.driver_id == RDMA_DRIVER_RXE;
 }
 
 /**
- * rpcrdma_ep_qp_failed - ask the device whether it gave up the queue pair
+ * rpcrdma_ep_check_reads - may the data of RDMA Reads that completed be used?
  * @ep: endpoint
  *
- * For devices that do not have to ask their hardware.
+ * When responses to RDMA Reads overtake each other rxe completes a Read with
+ * success that lacks bytes, and only then has its queue pair fail.
  *
- * Context: process, may sleep; the queue pair must not go meanwhile.
- *
- * Return: true if so, or if it does not say.
+ * Context: process, may sleep; the caller keeps the queue pair.
  */
-bool rpcrdma_ep_qp_failed(struct rpcrdma_ep *ep)
+bool rpcrdma_ep_check_reads(struct rpcrdma_ep *ep)
 {
 	struct ib_qp_init_attr init;
 	struct ib_qp_attr attr;
 
-	return ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) ||
-	       attr.qp_state == IB_QPS_ERR;
+	if (likely(!(ep->quirks & RPCRDMA_QUIRK_EARLY_READ_COMPLETION)))
+		return true;
+	return !ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) &&
+	       attr.qp_state != IB_QPS_ERR;
 }
 
 static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
@@ -491,7 +423,7 @@ static int rpcrdma_ep_create_queues(struct rpcrdma_ep *ep)
 			break;
 	}
 	if (!rc && ep->sizes.credits < planned &&
-	    rpcrdma_device_is_news(ep, ep->sizes.credits))
+	    rpcrdma_device_credits_changed(ep, ep->sizes.credits))
 		rpcrdma_ep_warn(ep, "the device allows %u credits, not %u",
 				ep->sizes.credits, planned);
 	return rc;

@@ -6,8 +6,6 @@
 #include <linux/module.h>
 
 #include "rpcrdma/endpoint.h"
-#include "rpcrdma/status.h"
-#include "rpcrdma/sides.h"
 
 #define CREATE_TRACE_POINTS
 #include "rpcrdma/trace.h"
@@ -19,12 +17,12 @@ static int __init rpcrdma_module_init(void)
 	rc = rpcrdma_state_init();
 	if (rc)
 		return rc;
-	rc = rpcrdma_status_init();
+	rc = rpcrdma_proc_init();
 	if (rc)
 		goto out_state;
 	rc = rpcrdma_device_init();
 	if (rc)
-		goto out_status;
+		goto out_proc;
 	rc = svc_rdma_init();
 	if (rc)
 		goto out_device;
@@ -38,8 +36,8 @@ out_svc:
 	svc_rdma_exit();
 out_device:
 	rpcrdma_device_exit();
-out_status:
-	rpcrdma_status_exit();
+out_proc:
+	rpcrdma_proc_exit();
 out_state:
 	rpcrdma_state_exit();
 	return rc;
@@ -53,7 +51,7 @@ static void __exit rpcrdma_module_exit(void)
 	/* Teardowns in progress end here, before the device record goes */
 	rpcrdma_state_exit();
 	rpcrdma_device_exit();
-	rpcrdma_status_exit();
+	rpcrdma_proc_exit();
 }
 
 module_init(rpcrdma_module_init);

@@ -11,6 +11,37 @@
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
 
+/**
+ * struct rpcrdma_recvq - Receive buffers and who refills them
+ * @ep: endpoint it serves
+ * @recvs: all buffers
+ * @count: how many
+ * @blocks: their memory, several in each
+ * @nr_blocks: how many blocks
+ * @free: those not posted and not held by a side
+ * @nr_free: how many are in @free
+ * @batch: post when so many are free
+ * @lock: held while Receives are posted, so that none is after @open is false
+ * @open: Receives may be posted
+ * @abandoned: completions are ignored
+ *
+ * The memory lives as long as the endpoint, because a side may still read a
+ * message when the connection is down; the mappings end with the connection.
+ */
+struct rpcrdma_recvq {
+	struct rpcrdma_ep *ep;
+	struct rpcrdma_recv *recvs;
+	u32 count;
+	struct rpcrdma_dmabuf *blocks;
+	u32 nr_blocks;
+	struct llist_head free;
+	atomic_t nr_free;
+	u32 batch;
+	spinlock_t lock;
+	bool open;
+	bool abandoned;
+};
+
 static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc);
 
 static void rpcrdma_recv_free(struct rpcrdma_recv *recv)
@@ -193,15 +224,7 @@ static int rpcrdma_recvs_create(struct rpcrdma_recvq *rq, u32 size)
 	return 0;
 }
 
-/**
- * rpcrdma_recvq_create - allocate and map the Receive buffers
- * @ep: endpoint whose sizes are planned and whose PD exists
- *
- * Context: process, may sleep. What was allocated before an error is freed by
- * rpcrdma_recvq_destroy() with the endpoint.
- *
- * Return: 0 or a negative errno.
- */
+/* After an error rpcrdma_recvq_destroy() frees the rest, with the endpoint */
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recvq *rq;
@@ -225,27 +248,14 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 							  ep->max_version));
 }
 
-/**
- * rpcrdma_recvq_start - post all Receives
- * @ep: endpoint whose QP exists
- *
- * Context: process.
- *
- * Return: 0 or what ib_post_recv said.
- */
+/* Post all Receives; the QP exists */
 int rpcrdma_recvq_start(struct rpcrdma_ep *ep)
 {
 	ep->recvq->open = true;
 	return rpcrdma_recvq_post(ep->recvq);
 }
 
-/**
- * rpcrdma_recvq_stop - no Receive is posted any more
- * @ep: endpoint, possibly without Receive buffers
- *
- * Context: process. On return no thread is within ib_post_recv and none will
- * enter, so that the drain comes last.
- */
+/* On return no thread is within ib_post_recv and none will enter: the drain is last */
 void rpcrdma_recvq_stop(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recvq *rq = ep->recvq;
@@ -257,14 +267,7 @@ void rpcrdma_recvq_stop(struct rpcrdma_ep *ep)
 	spin_unlock(&rq->lock);
 }
 
-/**
- * rpcrdma_recvq_drained - has the device given back every Receive?
- * @ep: endpoint, possibly without Receive buffers; none is posted any more
- *
- * Context: process. Completions may still come in.
- *
- * Return: true if so.
- */
+/* Has the device returned every Receive? Completions may still come in */
 bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep)
 {
 	const struct rpcrdma_recvq *rq = ep->recvq;
@@ -298,12 +301,7 @@ void rpcrdma_recvq_flush(struct rpcrdma_ep *ep)
 			rpcrdma_recv_free(&rq->recvs[i]);
 }
 
-/**
- * rpcrdma_recvq_unmap - end the DMA mappings, keep the memory
- * @ep: endpoint whose Receive Queue is drained
- *
- * Context: process. A side may go on reading a message that it holds.
- */
+/* End the mappings, keep the memory: a side may go on reading a message that it holds */
 void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recvq *rq = ep->recvq;
@@ -313,12 +311,7 @@ void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep)
 		rpcrdma_dmabuf_unmap(&rq->blocks[i]);
 }
 
-/**
- * rpcrdma_recvq_destroy - free the Receive buffers
- * @ep: endpoint that nobody refers to any more
- *
- * Context: process, may sleep.
- */
+/* The endpoint has no reference any more. Context: may sleep */
 void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recvq *rq = ep->recvq;

@@ -21,7 +21,6 @@
 #include <linux/workqueue.h>
 
 #include "rpcrdma/endpoint.h"
-#include "rpcrdma/status.h"
 #include "rpcrdma/trace.h"
 
 /* Seconds between two checks for a stall */
@@ -157,7 +156,7 @@ static void rpcrdma_send_complete(struct rpcrdma_ep *ep,
 }
 
 /* Of the last WR of a signalled chain */
-void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
+static void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_chain *chain =
 		container_of(wc->wr_cqe, struct rpcrdma_chain, cqe);
@@ -246,6 +245,25 @@ void rpcrdma_sendq_flush(struct rpcrdma_ep *ep)
 }
 
 /**
+ * rpcrdma_chain_init - start an empty chain
+ * @chain: zeroes, or a chain that the Send Queue does not have
+ * @done: see struct rpcrdma_chain
+ */
+void rpcrdma_chain_init(struct rpcrdma_chain *chain,
+			void (*done)(struct rpcrdma_chain *chain,
+				     enum ib_wc_status status))
+{
+	WARN_ON_ONCE(chain->busy); /* I4 */
+	chain->cqe.done = rpcrdma_chain_wc;
+	INIT_LIST_HEAD(&chain->list);
+	chain->first = NULL;
+	chain->last = NULL;
+	chain->slots = 0;
+	chain->unsignalled_ok = false;
+	chain->done = done;
+}
+
+/**
  * rpcrdma_chain_append - add WRs to the end of a chain
  * @ep: endpoint it will be posted to
  * @chain: chain
@@ -272,17 +290,22 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 }
 
 /**
- * rpcrdma_chain_still_waits - does a chain wait that seemed to?
- * @chain: chain that was in a list
+ * rpcrdma_chain_waits - was a chain given to the Send Queue and not posted yet?
+ * @chain: chain that was given to it
  *
- * Context: process, but not within the Send Queue's lock: the chain may be about
- * to be posted, and its answer may be here before it has left the list.
+ * The peer cannot answer a chain that waits. Context: process, but not within
+ * the Send Queue's lock. Return: true also if only a part of it was posted.
  */
-bool rpcrdma_chain_still_waits(const struct rpcrdma_chain *chain)
+bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
 {
-	struct rpcrdma_sendq *sq = &chain->ep->sendq;
+	struct rpcrdma_sendq *sq;
 	bool waits;
 
+	/* Pairs with rpcrdma_sendq_serve() */
+	if (likely(list_empty_careful(&chain->list)))
+		return false;
+	/* It may be about to be posted, and to be answered before it leaves the list */
+	sq = &chain->ep->sendq;
 	spin_lock(&sq->lock);
 	waits = !list_empty(&chain->list);
 	spin_unlock(&sq->lock);
@@ -342,7 +365,7 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
  * retry count of 7 for ever, and the server would keep its Replies for as long.
  * A server sends before it is LIVE, and the peer may never let it be LIVE.
  */
-static void rpcrdma_sendq_check(struct rpcrdma_ep *ep)
+static void rpcrdma_sendq_check(struct rpcrdma_ep *ep, void *arg)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
 	bool stalled;
@@ -366,7 +389,7 @@ static void rpcrdma_stall_again(void)
 
 static void rpcrdma_sendqs_check(struct work_struct *work)
 {
-	rpcrdma_status_each_ep(rpcrdma_sendq_check);
+	rpcrdma_for_each_ep(rpcrdma_sendq_check, NULL);
 	rpcrdma_stall_again();
 }
 

@@ -7,14 +7,11 @@
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
 
+/* How long the same failure of the same host is not logged again */
+#define RPCRDMA_SAME_FAILURE	(30 * HZ)
+
 static struct workqueue_struct *rpcrdma_wq;
 
-/**
- * rpcrdma_queue_work - run something on the workqueue of the teardowns
- * @work: work
- *
- * Context: any.
- */
 void rpcrdma_queue_work(struct work_struct *work)
 {
 	queue_work(rpcrdma_wq, work);
@@ -43,14 +40,6 @@ static const u8 rpcrdma_state_next[] = {
 	[RPCRDMA_EP_DEAD]	= 0,
 };
 
-/**
- * rpcrdma_ep_state_name - a state in words
- * @state: state
- *
- * Context: any.
- *
- * Return: the word.
- */
 const char *rpcrdma_ep_state_name(enum rpcrdma_ep_state state)
 {
 	return rpcrdma_state_names[state];
@@ -66,15 +55,7 @@ static bool __rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
 	return true;
 }
 
-/**
- * rpcrdma_ep_change_state - go to another state, if that is allowed from here
- * @ep: endpoint
- * @next: state to go to
- *
- * Context: any, hard interrupts included.
- *
- * Return: true when the state was changed.
- */
+/* Go to another state, if that is allowed from here. Context: any, hard IRQs included */
 bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep, enum rpcrdma_ep_state next)
 {
 	unsigned long flags;
@@ -150,13 +131,7 @@ static const char *rpcrdma_flush_reason(const struct rpcrdma_ep *ep)
 	return "the device ended the queue pair";
 }
 
-/**
- * rpcrdma_ep_fail_wc - a WR ended in an error
- * @ep: endpoint
- * @wc: its completion, of which only wr_cqe, status, vendor_err and qp count
- *
- * Context: that of a CQ.
- */
+/* A WR ended in an error: of @wc only wr_cqe, status, vendor_err and qp count */
 void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc)
 {
 	rpcrdma_ep_fail_reason(ep, -ECONNRESET,
@@ -165,24 +140,78 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc)
 			       ib_wc_status_msg(wc->status));
 }
 
-/**
- * rpcrdma_state_init - the workqueue that tears down
- *
- * Context: module init.
- *
- * Return: 0 or -ENOMEM.
+/* Under the lock: the state changes before the error is set */
+int rpcrdma_ep_failure(struct rpcrdma_ep *ep)
+{
+	unsigned long flags;
+	int rc = 0;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (ep->state >= RPCRDMA_EP_CLOSING)
+		rc = ep->error ? : -ENOTCONN;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	return rc;
+}
+
+/* Length of an address without its port */
+static size_t rpcrdma_host_len(const char *name)
+{
+	const char *port = strrchr(name, ':');
+
+	return port ? port - name : strlen(name);
+}
+
+/*
+ * A mount makes several attempts, each with a transport of its own, and a client
+ * that fails retries from another port: log the same failure of the same host
+ * once in 30 s, and of one transport not twice in a row.
  */
+static bool rpcrdma_ep_should_log(const struct rpcrdma_ep *ep)
+{
+	static DEFINE_SPINLOCK(lock);
+	static char host[RPCRDMA_ADDRSTRLEN];
+	static const char *reason;
+	static int error;
+	static unsigned long when;
+	size_t len = rpcrdma_host_len(ep->peer_name);
+	bool same;
+
+	if (ep->error == ep->last_error && ep->reason == ep->last_reason)
+		return false;
+	spin_lock(&lock);
+	same = error == ep->error && reason == ep->reason &&
+	       strlen(host) == len && !memcmp(host, ep->peer_name, len) &&
+	       time_before(jiffies, when + RPCRDMA_SAME_FAILURE);
+	/* A failure that is not logged does not count: one that lasts is repeated */
+	if (!same) {
+		strscpy(host, ep->peer_name, len + 1);
+		reason = ep->reason;
+		error = ep->error;
+		when = jiffies;
+	}
+	spin_unlock(&lock);
+	return !same;
+}
+
+void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep)
+{
+	if (!ep->reason)
+		return;
+	if (ep->created)
+		rpcrdma_ep_warn(ep, "connection lost: %s (%d)", ep->reason,
+				ep->error);
+	else if (rpcrdma_ep_should_log(ep))
+		rpcrdma_ep_warn(ep, "connection failed: %s (%d)", ep->reason,
+				ep->error);
+}
+
 int rpcrdma_state_init(void)
 {
 	rpcrdma_wq = alloc_workqueue("rpcrdma", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	return rpcrdma_wq ? 0 : -ENOMEM;
 }
 
-/**
- * rpcrdma_state_exit - undo rpcrdma_state_init()
- *
- * Context: module exit. Waits for the teardowns in progress.
- */
+/* Waits for the teardowns in progress */
 void rpcrdma_state_exit(void)
 {
 	destroy_workqueue(rpcrdma_wq);

@@ -15,7 +15,6 @@
 #include <linux/sunrpc/sched.h>
 #include <linux/sunrpc/xprt.h>
 
-#include "rpcrdma/rpc.h"
 #include "svc_rdma.h"
 
 /* How long aborted callbacks may have all credits while others wait */
@@ -331,17 +330,9 @@ static void bc_close(struct rpc_xprt *xprt)
 	xprt->cwnd = RPC_CWNDSHIFT;
 }
 
-static void bc_free_addresses(struct rpc_xprt *xprt)
-{
-	kfree(xprt->address_strings[RPC_DISPLAY_ADDR]);
-	kfree(xprt->address_strings[RPC_DISPLAY_PORT]);
-	kfree(xprt->address_strings[RPC_DISPLAY_HEX_ADDR]);
-	kfree(xprt->address_strings[RPC_DISPLAY_HEX_PORT]);
-}
-
 static void bc_destroy(struct rpc_xprt *xprt)
 {
-	bc_free_addresses(xprt);
+	rpcrdma_rpc_free_addresses(xprt);
 	xprt_free(xprt);
 	module_put(THIS_MODULE);
 }
@@ -367,32 +358,6 @@ static const struct rpc_xprt_ops bc_ops = {
 	.destroy		= bc_destroy,
 	.print_stats		= bc_print_stats,
 };
-
-static const char *bc_hex_addr(const struct sockaddr *sap)
-{
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)sap;
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)sap;
-
-	if (sap->sa_family == AF_INET6)
-		return kasprintf(GFP_KERNEL, "%pi6", &sin6->sin6_addr);
-	return kasprintf(GFP_KERNEL, "%4phN", &sin->sin_addr);
-}
-
-static void bc_format_addresses(struct rpc_xprt *xprt)
-{
-	const struct sockaddr *sap = (struct sockaddr *)&xprt->addr;
-	const char **str = xprt->address_strings;
-	char addr[RPCRDMA_ADDRSTRLEN];
-
-	rpc_ntop(sap, addr, sizeof(addr));
-	str[RPC_DISPLAY_ADDR] = kstrdup(addr, GFP_KERNEL);
-	str[RPC_DISPLAY_PORT] = kasprintf(GFP_KERNEL, "%u", rpc_get_port(sap));
-	str[RPC_DISPLAY_HEX_ADDR] = bc_hex_addr(sap);
-	str[RPC_DISPLAY_HEX_PORT] =
-		kasprintf(GFP_KERNEL, "%4hx", rpc_get_port(sap));
-	str[RPC_DISPLAY_PROTO] = "rdma";
-	str[RPC_DISPLAY_NETID] = sap->sa_family == AF_INET6 ? "rdma6" : "rdma";
-}
 
 static struct xprt_class bc_class;
 
@@ -435,7 +400,7 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 
 	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
 	xprt->addrlen = args->addrlen;
-	bc_format_addresses(xprt);
+	rpcrdma_rpc_set_addresses(xprt);
 	xprt->xprt_class = &bc_class;
 	xprt->ops = &bc_ops;
 	xprt->prot = XPRT_TRANSPORT_BC_RDMA;

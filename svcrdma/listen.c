@@ -8,8 +8,6 @@
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
 
-#include "rpcrdma/sides.h"
-#include "rpcrdma/status.h"
 #include "svc_rdma.h"
 
 #define SVC_RDMA_BACKLOG	10
@@ -233,10 +231,10 @@ static void svc_rdma_relisten(struct work_struct *work)
 	if (why) {
 		pr_warn_ratelimited("listener %s on %s: %s\n", status->name,
 				    status->dev_name, why);
-		rpcrdma_status_set_device(status, "-");
+		rpcrdma_proc_set_device(status, "-");
 	}
 	if (!listener_start(listener, (struct sockaddr *)&listener->xprt.xpt_local)) {
-		rpcrdma_status_set_device(status, listener_device(listener));
+		rpcrdma_proc_set_device(status, listener_device(listener));
 		if (svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_UP, NULL)) {
 			pr_info_ratelimited("listener %s on %s: listening again\n",
 					    status->name, status->dev_name);
@@ -313,7 +311,7 @@ static void listener_detach(struct svc_xprt *xprt)
 	svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_CLOSED, NULL);
 	cancel_delayed_work_sync(&listener->relisten);
 	listener_stop(listener);
-	rpcrdma_status_del_listener(&listener->status);
+	rpcrdma_proc_del_listener(&listener->status);
 	listener_abandon(listener);
 }
 
@@ -359,7 +357,8 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 	status = &listener->status;
 	rc = listener_start(listener, sap);
 	if (rc) {
-		rpcrdma_format_addr(status->name, sizeof(status->name), sap);
+		snprintf(status->name, sizeof(status->name), "%pISpc",
+		 sap);
 		pr_warn("cannot listen on %s: error %d\n", status->name, rc);
 		/*
 		 * If one device of several fails, others have listened before
@@ -374,10 +373,10 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 	sap = (struct sockaddr *)&listener->id->route.addr.src_addr;
 	svc_xprt_set_local(&listener->xprt, sap, svc_addr_len(sap));
 	status->net = net;
-	rpcrdma_format_addr(status->name, sizeof(status->name),
-			    (struct sockaddr *)&listener->xprt.xpt_local);
-	rpcrdma_status_set_device(status, listener_device(listener));
-	rpcrdma_status_add_listener(status);
+	snprintf(status->name, sizeof(status->name), "%pISpc",
+		 &listener->xprt.xpt_local);
+	rpcrdma_proc_set_device(status, listener_device(listener));
+	rpcrdma_proc_add_listener(status);
 	if (!svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_UP, NULL))
 		schedule_delayed_work(&listener->relisten, 0);
 	return &listener->xprt;

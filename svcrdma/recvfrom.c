@@ -81,7 +81,7 @@ static int svc_rdma_resume_call(struct svc_rqst *rqstp, struct svc_rdma_call *ca
 		if (!call->reads.last)
 			return svc_rdma_start_reads(rqstp, call);
 		svc_rdma_call_put_reads(call);
-		if (rpcrdma_ep_read_failed(conn->ep)) {
+		if (!rpcrdma_ep_check_reads(conn->ep)) {
 			rpcrdma_ep_fail_reason(conn->ep, -ECONNRESET,
 					       "the device lost an RDMA Read");
 			svc_rdma_call_put(call);

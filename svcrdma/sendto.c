@@ -303,7 +303,7 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 			     svc_rdma_rwset_wrs(conn, &send->writes, &send->chain, wr));
 	send->chain.unsignalled_ok = send->nr_sge == 1 && !send->writes.last;
 	rc = rpcrdma_sendq_post(conn->ep, &send->chain,
-				     atomic_read(&conn->xprt.xpt_nr_rqsts) <= 1);
+				atomic_read(&conn->xprt.xpt_nr_rqsts) <= 1);
 	if (rc)
 		svc_rdma_send_put(send);
 	return rc;

@@ -3,7 +3,6 @@
  * Credits: how many Calls may be on the wire (RFC 8166, section 3.3.1). They
  * are sunrpc's congestion window, which counts the RPCs that hold one.
  */
-#include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
 
 /* Called with transport_lock. Returns false when there is no credit left */

@@ -10,7 +10,6 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
 
 /* MRs a connection starts with, and how many more it gets at a time */

@@ -9,7 +9,6 @@
  */
 #include <linux/sunrpc/bc_xprt.h>
 
-#include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
 
 static int xprt_rdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,

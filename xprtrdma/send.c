@@ -2,7 +2,6 @@
 /*
  * Send a Call: REG_MR ... REG_MR, SEND as one chain, with one doorbell.
  */
-#include "rpcrdma/rpc.h"
 #include "xprt_rdma.h"
 
 /*

@@ -9,7 +9,6 @@
 #include <linux/sunrpc/addr.h>
 #include <linux/sunrpc/bc_xprt.h>
 
-#include "rpcrdma/sides.h"
 #include "xprt_rdma.h"
 
 /* Timers, in jiffies */
@@ -22,69 +21,10 @@ static const struct rpc_timeout xprt_rdma_timeout = {
 	.to_maxval	= 60 * HZ,
 };
 
-static __printf(3, 4)
-void xprt_rdma_set_string(struct rpc_xprt *xprt,
-			  enum rpc_display_format_t which,
-			  const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	kfree(xprt->address_strings[which]);
-	xprt->address_strings[which] = kvasprintf(GFP_KERNEL, fmt, args);
-	va_end(args);
-}
-
-static void xprt_rdma_format_port(struct rpc_xprt *xprt, unsigned short port)
-{
-	xprt_rdma_set_string(xprt, RPC_DISPLAY_PORT, "%u", port);
-	xprt_rdma_set_string(xprt, RPC_DISPLAY_HEX_PORT, "%4hx", port);
-}
-
-static int xprt_rdma_format_addresses(struct rpc_xprt *xprt)
-{
-	struct sockaddr *sap = (struct sockaddr *)&xprt->addr;
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)sap;
-	struct sockaddr_in *sin = (struct sockaddr_in *)sap;
-	char buf[RPCRDMA_ADDRSTRLEN];
-
-	switch (sap->sa_family) {
-	case AF_INET:
-		xprt_rdma_set_string(xprt, RPC_DISPLAY_HEX_ADDR, "%4phN",
-				     &sin->sin_addr);
-		xprt->address_strings[RPC_DISPLAY_NETID] = "rdma";
-		break;
-	case AF_INET6:
-		xprt_rdma_set_string(xprt, RPC_DISPLAY_HEX_ADDR, "%pi6",
-				     &sin6->sin6_addr);
-		xprt->address_strings[RPC_DISPLAY_NETID] = "rdma6";
-		break;
-	default:
-		return -EAFNOSUPPORT;
-	}
-	xprt->address_strings[RPC_DISPLAY_PROTO] = "rdma";
-	rpc_ntop(sap, buf, sizeof(buf));
-	xprt_rdma_set_string(xprt, RPC_DISPLAY_ADDR, "%s", buf);
-	xprt_rdma_format_port(xprt, rpc_get_port(sap));
-	return 0;
-}
-
-static void xprt_rdma_free_addresses(struct rpc_xprt *xprt)
-{
-	static const enum rpc_display_format_t allocated[] = {
-		RPC_DISPLAY_ADDR, RPC_DISPLAY_PORT,
-		RPC_DISPLAY_HEX_ADDR, RPC_DISPLAY_HEX_PORT,
-	};
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(allocated); i++)
-		kfree(xprt->address_strings[allocated[i]]);
-}
-
 static void xprt_rdma_set_port(struct rpc_xprt *xprt, unsigned short port)
 {
 	rpc_set_port((struct sockaddr *)&xprt->addr, port);
-	xprt_rdma_format_port(xprt, port);
+	rpcrdma_rpc_set_port(xprt, port);
 }
 
 /* For /sys/kernel/sunrpc. The id of a live endpoint outlasts the lock. */
@@ -195,7 +135,7 @@ static void xprt_rdma_print_stats(struct rpc_xprt *xprt,
 static void xprt_rdma_free(struct rpc_xprt *xprt)
 {
 	xprt_rdma_reqs_destroy(to_xprt_rdma(xprt));
-	xprt_rdma_free_addresses(xprt);
+	rpcrdma_rpc_free_addresses(xprt);
 	xprt_free(xprt);
 	module_put(THIS_MODULE);
 }
@@ -286,7 +226,7 @@ static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args)
 	xprt_rdma_mrs_init(rx);
 	rc = xprt_rdma_reqs_create(rx, xprt->max_reqs);
 	if (!rc)
-		rc = xprt_rdma_format_addresses(xprt);
+		rc = rpcrdma_rpc_set_addresses(xprt);
 	if (rc) {
 		xprt_rdma_free(xprt);
 		return ERR_PTR(rc);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * One RDMA connection, as client and server share it: connection manager id,
- * protection domain, completion queues, queue pair, Send Queue accounting,
- * Receive buffers, DMA mappings, and the one teardown.
+ * protection domain, completion queues, queue pair, Send Queue, Receive buffers,
+ * DMA mappings, and the one teardown.
  *
  * Knows nothing of sunrpc: it calls up through struct rpcrdma_ep_ops only.
  */
@@ -13,6 +13,7 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/ratelimit.h>
 #include <linux/scatterlist.h>
@@ -24,17 +25,143 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "dmabuf.h"
-#include "plan_queues.h"
-#include "recvq.h"
-#include "sendq.h"
+#include "queue_sizes.h"
+#include "send_slots.h"
 #include "wire.h"
 
+struct rpc_rqst;
+struct rpc_xprt;
 struct rpcrdma_device;
 struct rpcrdma_ep;
+struct rpcrdma_recvq;
 
 /* "[fe80::1%eth0]:65535" and its end */
 #define RPCRDMA_ADDRSTRLEN	80
+
+/**
+ * struct rpcrdma_dmabuf - linear memory that the device reads or writes
+ * @data: the memory
+ * @size: bytes
+ * @dir: direction
+ * @ep: the endpoint it is mapped for, or NULL
+ * @addr: its DMA address while mapped
+ * @sync: CPU and device see each other's bytes only after a sync, as without
+ *	coherence or with bounce buffers; while mapped
+ *
+ * Survives endpoints: map it anew for the next one.
+ */
+struct rpcrdma_dmabuf {
+	void *data;
+	u32 size;
+	enum dma_data_direction dir;
+	struct rpcrdma_ep *ep;
+	u64 addr;
+	bool sync;
+};
+
+/**
+ * struct rpcrdma_chain - WRs that are posted with one doorbell
+ * @cqe: of the last WR when it is signalled
+ * @list: in the Send Queue's wait list
+ * @posted: among the posted chains that have a @done
+ * @ep: set when posted
+ * @first: first WR
+ * @last: last WR
+ * @slots: Send Queue slots, that is, number of WRs
+ * @busy: with the Send Queue: it has a @done that was not called, or waits
+ * @unsignalled_ok: @done may come late, with that of another chain posted after
+ *	this one, or in the teardown, and with the status of that one. For a chain
+ *	that owns only a header buffer that stays mapped, if no answer of the peer
+ *	tells when it is free.
+ * @signalled: has a completion of its own; private to sendq.c
+ * @seq: where it ends in the Send Queue; private to sendq.c
+ * @done: called exactly once for each successful rpcrdma_sendq_post() of a
+ *	chain with a @done, with no lock held, in the context of the Send CQ
+ *	or in that of the teardown; the chain is the owner's again. Its memory
+ *	must not be freed before rpcrdma_ep_ops.dead by a Responder, or before
+ *	rpcrdma_ep_ops.release by a Requester.
+ *	NULL: the chain owns only header buffers that stay mapped. Its memory may be
+ *	reused, not freed, once the peer's answer shows that it was received and
+ *	rpcrdma_chain_waits() says no, or in rpcrdma_ep_ops.release.
+ */
+struct rpcrdma_chain {
+	struct ib_cqe cqe;
+	struct list_head list;
+	struct list_head posted;
+	struct rpcrdma_ep *ep;
+	struct ib_send_wr *first;
+	struct ib_send_wr *last;
+	u32 slots;
+	bool busy;
+	bool unsignalled_ok;
+	bool signalled;
+	u64 seq;
+	void (*done)(struct rpcrdma_chain *chain, enum ib_wc_status status);
+};
+
+/**
+ * struct rpcrdma_sendq - the Send Queue of an endpoint
+ * @lock: protects all of it and keeps the order of posts
+ * @open: chains may be posted
+ * @slots: accounting
+ * @cqe: completion of a WR that is signalled for the queue's own sake
+ * @waiting: chains that do not fit, in order; and one that could not be posted
+ * @posted: posted chains with a @done, in order
+ */
+struct rpcrdma_sendq {
+	spinlock_t lock;
+	bool open;
+	struct rpcrdma_send_slots slots;
+	struct ib_cqe cqe;
+	struct list_head waiting;
+	struct list_head posted;
+};
+
+/**
+ * enum rpcrdma_recv_owner - who may touch a Receive buffer
+ * @RPCRDMA_RECV_FREE: nobody; it is in the free list
+ * @RPCRDMA_RECV_POSTED: the device
+ * @RPCRDMA_RECV_HELD: a side, until it calls rpcrdma_recv_put()
+ */
+enum rpcrdma_recv_owner {
+	RPCRDMA_RECV_FREE,
+	RPCRDMA_RECV_POSTED,
+	RPCRDMA_RECV_HELD,
+};
+
+/**
+ * struct rpcrdma_recv - a Receive buffer and the message in it
+ * @cqe: its completion
+ * @wr: its work request
+ * @sge: its only SGE
+ * @block: the memory that it is a part of
+ * @offset: where it begins there
+ * @data: its first byte
+ * @recvq: where it belongs
+ * @ep: endpoint of the completion
+ * @free: in the free list
+ * @owner: who may touch it
+ * @len: bytes received
+ * @invalidated: the peer used Send With Invalidate
+ * @inv_rkey: of this rkey
+ * @hdr: for its owner's use: the decoded header
+ */
+struct rpcrdma_recv {
+	struct ib_cqe cqe;
+	struct ib_recv_wr wr;
+	struct ib_sge sge;
+	struct rpcrdma_dmabuf *block;
+	u32 offset;
+	void *data;
+	struct rpcrdma_recvq *recvq;
+	struct rpcrdma_ep *ep;
+	struct llist_node free;
+	enum rpcrdma_recv_owner owner;
+	u32 len;
+	bool invalidated;
+	u32 inv_rkey;
+	struct rpcrdma_hdr hdr;
+};
 
 /**
  * enum rpcrdma_ep_state - where a connection stands
@@ -55,28 +182,28 @@ enum rpcrdma_ep_state {
 };
 
 /**
- * struct rpcrdma_ep_ops - what a side does when something happens
- * @side: "client" or "server", for messages and status
+ * struct rpcrdma_ep_ops - a side's callbacks
+ * @side: "client" or "server", for messages and /proc
  * @setup: (optional) the QP exists, nothing is connected yet; the side may
- *	allocate what hangs on it. Process context, may sleep. An error fails
- *	the connection.
+ *	allocate resources that depend on it. Process context, may sleep. An error
+ *	fails the connection.
  * @received: a message arrived; the side owns @recv until it calls
  *	rpcrdma_recv_put(). Context: that of the Receive CQ
- *	(rpcrdma_ep_attr.recv_poll)
  * @queued: (optional) a chain has to wait for the Send Queue. Context: that of
  *	rpcrdma_sendq_post(), under a lock
- * @unwanted: (optional) shall an attempt to connect be given up, as nobody waits for it
- *	any more? Asked each second of one that is under way. Process context, with
+ * @unwanted: (optional) shall an attempt to connect be cancelled? Asked each
+ *	second of one that is under way: sunrpc's xprt_destroy() waits for the
+ *	connect worker before it tells the transport. Process context, with
  *	ep->setup_lock.
  * @closing: the first failure, or rpcrdma_ep_close(). Nothing can be posted
- *	any more; wake whoever waits for this connection. Process context, our
+ *	any more; wake the waiters of this connection. Process context, our
  *	workqueue, may sleep, must not wait for the teardown.
- * @release: both queues are drained, or the device will not be heard of; no
- *	completion will come, @received is not running and will not be called
- *	again. A Responder's QP still exists. Release MRs, unmap what is mapped,
- *	put Receives still held elsewhere out of use. Process context, may sleep.
- * @swaps: (optional) memory is swapped out by way of this connection, or of the next one:
- *	the teardown may use the kernel's reserves. Process context.
+ * @release: both queues are drained, or the device is abandoned; @received is
+ *	not running and will not be called again. A Responder's QP still exists.
+ *	Release MRs, unmap what is mapped, put Receives still held elsewhere out
+ *	of use. Process context, may sleep.
+ * @swaps: (optional) memory is swapped out by way of this connection, or of the
+ *	next one: the teardown may use the kernel's reserves. Process context.
  * @dead: all is released; the last call for this endpoint. The side usually
  *	drops its reference here.
  * @show: (optional) append " key=value" pairs to the line in
@@ -96,21 +223,22 @@ struct rpcrdma_ep_ops {
 };
 
 /**
- * struct rpcrdma_ep_attr - what a side wants of a new endpoint
- * @ops: its callbacks
+ * struct rpcrdma_ep_attr - parameters of a new endpoint
+ * @ops: the side's callbacks
  * @owner: for the side's own use: ep->owner
  * @net: network namespace
  * @responder: accepts connections, initiates RDMA Reads and Writes; else a
  *	Requester
  * @want: queue depths asked for
- * @inline_send: most octets it will send in one Send
- * @inline_recv: most octets it will take in one Receive: size of each buffer
+ * @inline_send: most bytes it will send in one Send
+ * @inline_recv: most bytes it will take in one Receive: size of each buffer
  * @max_version: highest version of the protocol it may come to speak; buffers
  *	are large enough for it from the start
  * @connect_timeout: jiffies that a Connect Request may go unanswered; of no
  *	use to a Responder
- * @send_poll: context of Send completions; no softirq, they take the Send Queue's lock
- * @recv_poll: context of Receive completions; likewise, for what answers them
+ * @send_poll: context of Send completions; no softirq, they take the Send
+ *	Queue's lock
+ * @recv_poll: context of Receive completions; likewise, for the answers to them
  * @last_error: how the previous attempt to reach this peer ended; the same
  *	error for the same reason is not logged again
  * @last_reason: that reason; only compared
@@ -131,17 +259,7 @@ struct rpcrdma_ep_attr {
 	const char *last_reason;
 };
 
-/**
- * enum rpcrdma_wr_kind - WRs of the Send Queue, as the status counts them
- * @RPCRDMA_WR_OTHER: none of the following
- * @RPCRDMA_WR_SEND: Send
- * @RPCRDMA_WR_SEND_INV: Send With Invalidate
- * @RPCRDMA_WR_READ: RDMA Read
- * @RPCRDMA_WR_WRITE: RDMA Write
- * @RPCRDMA_WR_REG_MR: REG_MR
- * @RPCRDMA_WR_LOCAL_INV: LOCAL_INV
- * @__RPCRDMA_WR_KINDS: number of values
- */
+/* WRs of the Send Queue, as /proc counts them */
 enum rpcrdma_wr_kind {
 	RPCRDMA_WR_OTHER,
 	RPCRDMA_WR_SEND,
@@ -156,12 +274,12 @@ enum rpcrdma_wr_kind {
 /**
  * struct rpcrdma_ep_counters - for people; not exact under concurrency
  * @recvs: messages received
- * @recv_octets: and their octets
+ * @recv_octets: and their bytes
  * @doorbells: calls of ib_post_send
  * @wrs: WRs posted, by kind
  * @remote_invs: messages received with invalidation
  * @sendq_waits: chains that had to wait for Send Queue slots
- * @bad_headers: messages refused by the decoder
+ * @bad_headers: messages rejected by the decoder
  */
 struct rpcrdma_ep_counters {
 	u64 recvs;
@@ -173,49 +291,50 @@ struct rpcrdma_ep_counters {
 	u64 bad_headers;
 };
 
+/* RDMA Reads that fail may complete with success: rpcrdma_ep_check_reads() */
+#define RPCRDMA_QUIRK_EARLY_READ_COMPLETION	BIT(0)
+
 /**
  * struct rpcrdma_ep - one connection
  * @kref: references; the last put frees the memory, nothing else
  * @lock: protects @state and @error; taken with irqsave
  * @state: connection state
  * @error: the first error, negative errno; 0 after an orderly close
- * @reason: the first error in words, NULL if it is nothing to log
+ * @reason: the first error in words, NULL if it is not logged
  * @last_error: see struct rpcrdma_ep_attr
  * @last_reason: see struct rpcrdma_ep_attr
- * @setup_lock: held while somebody connects or accepts; the teardown takes it
+ * @setup_lock: held during connect and accept; the teardown takes it
  * @ops: the side's callbacks
  * @owner: the side's own
  * @responder: see struct rpcrdma_ep_attr
  * @net: namespace; a reference is held until DEAD
  * @want: see struct rpcrdma_ep_attr
- * @sizes: what the device can carry of it, as it says, and as it turned out
+ * @sizes: the part of it that the device supports
  * @limits: the device's limits
  * @local: private data we send
  * @peer: private data the peer sent, defaulted and clamped
  * @prop: thresholds and remote invalidation as agreed; valid once LIVE
  *	(for a Responder from rpcrdma_ep_adopt() on)
  * @max_version: see struct rpcrdma_ep_attr
- * @version: version of the protocol that the connection speaks, as far as that
- *	is known
+ * @version: version of the protocol that the connection is known to speak
  * @device: the IB device, valid from RESOLVING to the end of the teardown
  * @rdev: our own record of that device
+ * @quirks: of that device, RPCRDMA_QUIRK_*
  * @id: CM id
  * @pd: protection domain
  * @send_cq: Send completions
  * @recv_cq: Receive completions
  * @qp: queue pair
- * @rw_ctxs: of a Responder: rdma_rw's contexts, and its MRs where it needs them
- * @doubtful_reads: RDMA Reads that fail may complete with success: see
- *	rpcrdma_ep_read_failed()
+ * @rw_ctxs: of a Responder: rdma_rw's contexts, and its MRs if it needs them
  * @mr_type: MR type to allocate
  * @connect_timeout: see struct rpcrdma_ep_attr
  * @send_poll: see struct rpcrdma_ep_attr
  * @recv_poll: see struct rpcrdma_ep_attr
- * @sendq: Send Queue accounting
+ * @sendq: Send Queue
  * @recvq: Receive buffers it uses
  * @error_cqe: completion entry of every unsignalled WR
  * @teardown: the one teardown
- * @free: the end of the memory
+ * @free: frees the memory
  * @cm_done: completed at each step of connecting
  * @initiator_depth: RDMA Reads the peer lets us have in flight
  * @gone: completed when DEAD
@@ -223,8 +342,8 @@ struct rpcrdma_ep_counters {
  * @unmaps: and undone; equal at the end
  * @count: counters
  * @created: jiffies when it became LIVE
- * @number: names it in the status and in messages, never reused
- * @all: in the status list
+ * @number: names it in /proc and in traces, never reused
+ * @all: in the list of all endpoints
  * @on_device: in the device's list
  * @local_name: local address and port
  * @peer_name: the peer's address and port
@@ -255,13 +374,13 @@ struct rpcrdma_ep {
 
 	struct ib_device *device;
 	struct rpcrdma_device *rdev;
+	u32 quirks;
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
 	struct ib_cq *send_cq;
 	struct ib_cq *recv_cq;
 	struct ib_qp *qp;
 	u32 rw_ctxs;
-	bool doubtful_reads;
 	enum ib_mr_type mr_type;
 	unsigned long connect_timeout;
 	enum ib_poll_context send_poll;
@@ -291,12 +410,32 @@ struct rpcrdma_ep {
 	char dev_name[IB_DEVICE_NAME_MAX];
 };
 
-/* state.c: the state of a connection, and where every failure goes */
-void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err);
+/**
+ * struct rpcrdma_listener - the public part of a listener
+ * @list: in the list of all listeners
+ * @net: its namespace
+ * @name: address and port
+ * @dev_name: device it is bound to, "*" for any, "-" while that is away
+ * @accepted: connections accepted
+ * @refused: Connect Requests rejected
+ */
+struct rpcrdma_listener {
+	struct list_head list;
+	struct net *net;
+	char name[RPCRDMA_ADDRSTRLEN];
+	char dev_name[IB_DEVICE_NAME_MAX];
+	atomic_t accepted;
+	atomic_t refused;
+};
+
+/* state.c */
 void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err,
 			    const char *reason);
-void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc);
+void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err);
 void rpcrdma_ep_close(struct rpcrdma_ep *ep);
+void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc);
+int rpcrdma_ep_failure(struct rpcrdma_ep *ep);
+void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep);
 bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
 			     enum rpcrdma_ep_state next);
 const char *rpcrdma_ep_state_name(enum rpcrdma_ep_state state);
@@ -304,108 +443,69 @@ void rpcrdma_queue_work(struct work_struct *work);
 int rpcrdma_state_init(void);
 void rpcrdma_state_exit(void);
 
-/* endpoint.c: the resources of a connection */
+/* endpoint.c */
 struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr);
 struct rpcrdma_ep *rpcrdma_ep_get(struct rpcrdma_ep *ep);
 void rpcrdma_ep_put(struct rpcrdma_ep *ep);
 void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep);
-bool rpcrdma_ep_qp_failed(struct rpcrdma_ep *ep);
 int rpcrdma_ep_set_up(struct rpcrdma_ep *ep);
+bool rpcrdma_ep_check_reads(struct rpcrdma_ep *ep);
 void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep);
 
-/* cm.c: the handshake */
+/* cm.c */
 int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,
 		       const struct sockaddr *dst);
 int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 		     const struct rdma_cm_event *event);
 int rpcrdma_ep_accept(struct rpcrdma_ep *ep);
 
-/**
- * rpcrdma_ep_live - may messages be exchanged?
- * @ep: endpoint
- *
- * Context: any. The answer may be out of date at once; posting checks again.
- *
- * Return: true while the connection is established.
- */
-static inline bool rpcrdma_ep_live(const struct rpcrdma_ep *ep)
-{
-	return READ_ONCE(ep->state) == RPCRDMA_EP_LIVE;
-}
+/* sendq.c */
+void rpcrdma_sendq_init(struct rpcrdma_sendq *sq);
+void rpcrdma_sendq_start(struct rpcrdma_ep *ep);
+void rpcrdma_sendq_stop(struct rpcrdma_ep *ep);
+bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep);
+void rpcrdma_sendq_flush(struct rpcrdma_ep *ep);
+void rpcrdma_chain_init(struct rpcrdma_chain *chain,
+			void (*done)(struct rpcrdma_chain *chain,
+				     enum ib_wc_status status));
+void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
+			  struct ib_send_wr *first);
+bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain);
+int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
+		       bool alone);
+void rpcrdma_stall_init(void);
+void rpcrdma_stall_exit(void);
 
-/**
- * rpcrdma_ep_read_failed - did an RDMA Read fail that completed with success?
- * @ep: endpoint
- *
- * When responses to RDMA Reads overtake each other rxe completes a Read with success that
- * lacks octets, and only then has its queue pair fail.
- *
- * Context: process, may sleep; the queue pair must not go meanwhile.
- *
- * Return: true if whatever was read must not be used.
- */
-static inline bool rpcrdma_ep_read_failed(struct rpcrdma_ep *ep)
-{
-	return unlikely(ep->doubtful_reads) && rpcrdma_ep_qp_failed(ep);
-}
-
-/**
- * rpcrdma_ep_inline_send - inline threshold from us to the peer
- * @ep: endpoint
- * @vers: version of the message
- *
- * Until it is known that the peer speaks a version, version one's holds.
- *
- * Context: any, once @prop of @ep is valid.
- *
- * Return: octets.
- */
-static inline u32 rpcrdma_ep_inline_send(const struct rpcrdma_ep *ep, u32 vers)
-{
-	return rpcrdma_threshold(ep->prop.inline_send,
-				 min(vers, READ_ONCE(ep->version)));
-}
-
-/**
- * rpcrdma_chain_init - start an empty chain
- * @chain: to be filled in; zeroes, or one that the Send Queue does not have
- * @done: see struct rpcrdma_chain
- *
- * Context: any.
- */
-static inline void rpcrdma_chain_init(struct rpcrdma_chain *chain,
-				      void (*done)(struct rpcrdma_chain *chain,
-						   enum ib_wc_status status))
-{
-	WARN_ON_ONCE(chain->busy); /* I4 */
-	chain->cqe.done = rpcrdma_chain_wc;
-	INIT_LIST_HEAD(&chain->list);
-	chain->first = NULL;
-	chain->last = NULL;
-	chain->slots = 0;
-	chain->unsignalled_ok = false;
-	chain->done = done;
-}
-
-/**
- * rpcrdma_sendq_max_chain - longest chain that may be posted
- * @ep: endpoint
- *
- * Context: any, once the QP exists.
- *
- * Return: number of WRs.
- */
-static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
-{
-	return ep->sendq.slots.max_chain;
-}
+/* recvq.c */
+int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
+int rpcrdma_recvq_start(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_stop(struct rpcrdma_ep *ep);
+bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep);
+void rpcrdma_recvq_abandon(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_flush(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep);
+void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep);
+void rpcrdma_recv_put(struct rpcrdma_recv *recv);
 
 /* dmabuf.c */
+int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
+			 enum dma_data_direction dir, gfp_t gfp);
+void rpcrdma_dmabuf_free(struct rpcrdma_dmabuf *buf);
+int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf);
+void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf);
+void rpcrdma_dmabuf_sync_for_device(struct rpcrdma_dmabuf *buf, u32 offset,
+				    u32 len);
+void rpcrdma_dmabuf_sync_for_cpu(struct rpcrdma_dmabuf *buf, u32 offset,
+				 u32 len);
+void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf, struct ib_sge *sge,
+			u32 offset, u32 len);
 int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
 		     struct page *page, u32 offset, u32 len,
 		     enum dma_data_direction dir);
 void rpcrdma_unmap_page(struct rpcrdma_ep *ep, const struct ib_sge *sge,
 			enum dma_data_direction dir);
+void rpcrdma_sg_set(struct scatterlist *sg, struct page *page, u32 len,
+		    u32 offset);
 struct scatterlist *rpcrdma_sg_set_pages(struct scatterlist *sg,
 					 struct page **page, unsigned int nr);
 int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
@@ -413,49 +513,63 @@ int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 void rpcrdma_unmap_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 		      unsigned int nents, enum dma_data_direction dir);
 
-/**
- * rpcrdma_dmabuf_sge - describe a range of a mapped buffer
- * @buf: mapped buffer
- * @sge: to be filled in
- * @offset: first octet
- * @len: octets
- *
- * Context: any.
- */
-static inline void rpcrdma_dmabuf_sge(const struct rpcrdma_dmabuf *buf,
-				      struct ib_sge *sge, u32 offset, u32 len)
-{
-	sge->addr = buf->addr + offset;
-	sge->length = len;
-	sge->lkey = buf->ep->pd->local_dma_lkey;
-}
-
-/**
- * rpcrdma_sg_set - describe a range of memory, whatever the entry was before
- * @sg: entry; not the last of its list any more
- * @page: page
- * @len: octets
- * @offset: first octet in it
- *
- * Context: any.
- */
-static inline void rpcrdma_sg_set(struct scatterlist *sg, struct page *page,
-				  unsigned int len, unsigned int offset)
-{
-	/* No end, no chain. DMA address and length come when it is mapped */
-	sg->page_link = 0;
-	sg_set_page(sg, page, len, offset);
-	rpcrdma_sg_clear_flags(sg);
-}
-
 /* device.c */
+void rpcrdma_ep_register(struct rpcrdma_ep *ep);
+void rpcrdma_ep_unregister(struct rpcrdma_ep *ep);
+void rpcrdma_for_each_ep(void (*fn)(struct rpcrdma_ep *ep, void *arg),
+			 void *arg);
 int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device);
 void rpcrdma_device_detach(struct rpcrdma_ep *ep);
-bool rpcrdma_device_is_news(struct rpcrdma_ep *ep, u32 credits);
+bool rpcrdma_device_credits_changed(struct rpcrdma_ep *ep, u32 credits);
 int rpcrdma_device_pd_get(struct rpcrdma_ep *ep);
 void rpcrdma_device_pd_put(struct rpcrdma_ep *ep);
 int rpcrdma_device_init(void);
 void rpcrdma_device_exit(void);
+
+/* proc.c */
+void rpcrdma_proc_add_listener(struct rpcrdma_listener *listener);
+void rpcrdma_proc_del_listener(struct rpcrdma_listener *listener);
+void rpcrdma_proc_set_device(struct rpcrdma_listener *listener,
+			     const char *name);
+int rpcrdma_proc_init(void);
+void rpcrdma_proc_exit(void);
+
+/* sunrpc.c, for the sides alone */
+void rpcrdma_rpc_fail(struct rpc_rqst *rqst, int err);
+int rpcrdma_rpc_unsendable(struct rpc_rqst *rqst, int err);
+void rpcrdma_rpc_write_space(struct rpc_xprt *xprt);
+void rpcrdma_rpc_wake_sender(struct rpc_xprt *xprt);
+int rpcrdma_rpc_set_addresses(struct rpc_xprt *xprt);
+void rpcrdma_rpc_set_port(struct rpc_xprt *xprt, unsigned short port);
+void rpcrdma_rpc_free_addresses(struct rpc_xprt *xprt);
+
+/* The sides, for module.c alone */
+int xprt_rdma_init(void);
+void xprt_rdma_exit(void);
+int svc_rdma_init(void);
+void svc_rdma_exit(void);
+
+/* May messages be exchanged? */
+static inline bool rpcrdma_ep_live(const struct rpcrdma_ep *ep)
+{
+	return READ_ONCE(ep->state) == RPCRDMA_EP_LIVE;
+}
+
+/*
+ * Inline threshold from us to the peer, once @prop is valid. Until the peer is
+ * known to speak version @vers, that of version 1 holds.
+ */
+static inline u32 rpcrdma_ep_inline_send(const struct rpcrdma_ep *ep, u32 vers)
+{
+	return rpcrdma_threshold(ep->prop.inline_send,
+				 min(vers, READ_ONCE(ep->version)));
+}
+
+/* WRs of the longest chain that may be posted, once the QP exists */
+static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
+{
+	return ep->sendq.slots.max_chain;
+}
 
 /* One line per event: side, peer, device, and what happened */
 #define rpcrdma_ep_warn(ep, fmt, ...)					\
