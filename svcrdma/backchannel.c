@@ -88,7 +88,8 @@ static void bc_note_sent(struct rpc_xprt *xprt, u32 xid)
 	spin_lock(&xprt->transport_lock);
 	if (!bc_unanswered(bc, xid) &&
 	    !WARN_ON_ONCE(bc->nr_unanswered >= xprt->max_reqs))
-		bc->unanswered[bc->nr_unanswered++] = (struct bc_call){ .xid = xid };
+		bc->unanswered[bc->nr_unanswered++] =
+			(struct bc_call){ .xid = xid };
 	spin_unlock(&xprt->transport_lock);
 }
 
@@ -134,7 +135,8 @@ static int bc_copy_in(struct rpc_rqst *rqst, const struct rpcrdma_hdr *hdr)
  *
  * @hdr: of its Reply, or NULL after an error
  */
-static bool bc_complete(struct rpc_xprt *xprt, u32 xid, const struct rpcrdma_hdr *hdr)
+static bool bc_complete(struct rpc_xprt *xprt, u32 xid,
+			const struct rpcrdma_hdr *hdr)
 {
 	struct rpc_rqst *rqst;
 	int status = -EIO;
@@ -162,7 +164,8 @@ void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
 
 	if (!xprt)
 		return;
-	credits = rpcrdma_hdr_grant(&recv->hdr, xprt->max_reqs, xprt->max_reqs, false);
+	credits = rpcrdma_hdr_grant(&recv->hdr, xprt->max_reqs, xprt->max_reqs,
+				    false);
 	if (credits) {
 		spin_lock(&xprt->transport_lock);
 		xprt->cwnd = credits << RPC_CWNDSHIFT;
@@ -222,7 +225,8 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 	if (IS_ERR(send))
 		return -ENOBUFS;
 	enc = &send->enc;
-	rpcrdma_enc_begin(enc, xid, rqst->rq_xprt->max_reqs, RPCRDMA_MSG, &form);
+	rpcrdma_enc_begin(enc, xid, rqst->rq_xprt->max_reqs, RPCRDMA_MSG,
+			  &form);
 	rpcrdma_enc_list_end(enc);
 	rpcrdma_enc_list_end(enc);
 	rpcrdma_enc_list_end(enc);
@@ -278,7 +282,8 @@ static bool bc_is_stuck(const struct svc_rdma_bc *bc)
 	if (!bc->nr_unanswered || bc->xprt.cong < bc->xprt.cwnd)
 		return false;
 	for (i = 0; i < bc->nr_unanswered; i++, call++)
-		if (!call->aborted || time_before(jiffies, call->when + BC_TIMEOUT))
+		if (!call->aborted ||
+		    time_before(jiffies, call->when + BC_TIMEOUT))
 			return false;
 	return true;
 }
@@ -287,7 +292,8 @@ static bool bc_is_stuck(const struct svc_rdma_bc *bc)
 static void bc_ended_unsent(struct rpc_xprt *xprt)
 {
 	if (bc_is_stuck(svc_rdma_bc(xprt)))
-		rpcrdma_ep_fail_reason(svc_rdma_conn(xprt->bc_xprt)->ep, -ETIMEDOUT,
+		rpcrdma_ep_fail_reason(svc_rdma_conn(xprt->bc_xprt)->ep,
+				       -ETIMEDOUT,
 				       "the client answers no callbacks");
 }
 

@@ -120,9 +120,9 @@ static int connect_request(struct svc_rdma_listener *listener,
 	return 0;
 }
 
-static bool svc_rdma_listener_change_state(struct svc_rdma_listener *listener,
-					   enum svc_rdma_listener_state next,
-					   const char *why)
+static bool listener_change_state(struct svc_rdma_listener *listener,
+				  enum svc_rdma_listener_state next,
+				  const char *why)
 {
 	enum svc_rdma_listener_state was;
 	bool allowed;
@@ -134,7 +134,8 @@ static bool svc_rdma_listener_change_state(struct svc_rdma_listener *listener,
 		listener->state = next;
 		listener->why = why;
 		/* While it is set up its creator looks at the state */
-		if (was == SVC_RDMA_LISTENER_UP && next == SVC_RDMA_LISTENER_DOWN)
+		if (was == SVC_RDMA_LISTENER_UP &&
+		    next == SVC_RDMA_LISTENER_DOWN)
 			schedule_delayed_work(&listener->relisten, 0);
 	}
 	spin_unlock(&listener->lock);
@@ -154,12 +155,12 @@ static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return connect_request(listener, id, event);
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_DOWN,
-					       "the address moved to another device");
+		listener_change_state(listener, SVC_RDMA_LISTENER_DOWN,
+				      "the address moved to another device");
 		return 0;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_DOWN,
-					       "the device is removed");
+		listener_change_state(listener, SVC_RDMA_LISTENER_DOWN,
+				      "the device is removed");
 		return 0;
 	default:
 		return 0;
@@ -169,12 +170,13 @@ static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 /*
  * On success @id is there, and events may have brought the listener down again
  */
-static int listener_start(struct svc_rdma_listener *listener, struct sockaddr *sap)
+static int listener_start(struct svc_rdma_listener *listener,
+			  struct sockaddr *sap)
 {
 	struct rdma_cm_id *id;
 	int rc = 0;
 
-	if (!svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_STARTING, NULL))
+	if (!listener_change_state(listener, SVC_RDMA_LISTENER_STARTING, NULL))
 		return -ESHUTDOWN;
 	id = rdma_create_id(listener->xprt.xpt_net, listener_event, listener,
 			    RDMA_PS_TCP, IB_QPT_RC);
@@ -195,7 +197,7 @@ static int listener_start(struct svc_rdma_listener *listener, struct sockaddr *s
 	}
 	rdma_destroy_id(id);
 out_down:
-	svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_DOWN, NULL);
+	listener_change_state(listener, SVC_RDMA_LISTENER_DOWN, NULL);
 	return rc;
 }
 
@@ -221,6 +223,7 @@ static void svc_rdma_relisten(struct work_struct *work)
 		container_of(work, struct svc_rdma_listener, relisten.work);
 	struct rpcrdma_listener *status = &listener->status;
 	unsigned long delay = SVC_RDMA_RELISTEN;
+	struct sockaddr *local;
 	const char *why;
 
 	listener_stop(listener);
@@ -233,9 +236,11 @@ static void svc_rdma_relisten(struct work_struct *work)
 				    status->dev_name, why);
 		rpcrdma_proc_set_device(status, "-");
 	}
-	if (!listener_start(listener, (struct sockaddr *)&listener->xprt.xpt_local)) {
+	local = (struct sockaddr *)&listener->xprt.xpt_local;
+	if (!listener_start(listener, local)) {
 		rpcrdma_proc_set_device(status, listener_device(listener));
-		if (svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_UP, NULL)) {
+		if (listener_change_state(listener, SVC_RDMA_LISTENER_UP,
+					  NULL)) {
 			pr_info_ratelimited("listener %s on %s: listening again\n",
 					    status->name, status->dev_name);
 			return;
@@ -308,7 +313,7 @@ static void listener_detach(struct svc_xprt *xprt)
 {
 	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
 
-	svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_CLOSED, NULL);
+	listener_change_state(listener, SVC_RDMA_LISTENER_CLOSED, NULL);
 	cancel_delayed_work_sync(&listener->relisten);
 	listener_stop(listener);
 	rpcrdma_proc_del_listener(&listener->status);
@@ -377,7 +382,7 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 		 &listener->xprt.xpt_local);
 	rpcrdma_proc_set_device(status, listener_device(listener));
 	rpcrdma_proc_add_listener(status);
-	if (!svc_rdma_listener_change_state(listener, SVC_RDMA_LISTENER_UP, NULL))
+	if (!listener_change_state(listener, SVC_RDMA_LISTENER_UP, NULL))
 		schedule_delayed_work(&listener->relisten, 0);
 	return &listener->xprt;
 }

@@ -42,7 +42,8 @@ static bool reads_fit(const struct svc_rdma_queue *queue,
 {
 	return rpcrdma_plan_pages_fit(queue->reads.charged, call->want_pages,
 				      queue->reads.max) &&
-	       (!call->want_mrs || queue->mrs + call->want_mrs <= queue->max_mrs);
+	       (!call->want_mrs ||
+		queue->mrs + call->want_mrs <= queue->max_mrs);
 }
 
 static bool may_read(const struct svc_rdma_queue *queue)
@@ -56,7 +57,8 @@ static void charge(struct svc_rdma_page_limit *limit, u32 pages)
 	limit->peak = max(limit->peak, limit->charged);
 }
 
-static void charge_reads(struct svc_rdma_queue *queue, struct svc_rdma_call *call)
+static void charge_reads(struct svc_rdma_queue *queue,
+			 struct svc_rdma_call *call)
 {
 	charge(&queue->reads, call->want_pages);
 	queue->mrs += call->want_mrs;
@@ -113,8 +115,8 @@ int svc_rdma_queue_setup(struct svc_rdma_conn *conn)
 		return -ENOMEM;
 	queue->mask = size - 1;
 	/* rdma_rw has filled its pool if this device may need MRs */
-	queue->max_mrs = list_empty(&conn->ep->qp->rdma_mrs) ? 0 :
-							       conn->ep->rw_ctxs;
+	if (!list_empty(&conn->ep->qp->rdma_mrs))
+		queue->max_mrs = conn->ep->rw_ctxs;
 	return 0;
 }
 
@@ -139,7 +141,8 @@ void svc_rdma_queue_close(struct svc_rdma_conn *conn)
 }
 
 /* A message arrived: a thread that may sleep is to look at it */
-void svc_rdma_queue_received(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv)
+void svc_rdma_queue_received(struct svc_rdma_conn *conn,
+			     struct rpcrdma_recv *recv)
 {
 	struct svc_rdma_queue *queue = &conn->queue;
 
@@ -196,7 +199,8 @@ bool svc_rdma_queue_reads(struct svc_rdma_call *call)
  * XPT_DATA is cleared with the last one, not by a thread that finds none: that
  * would cost a wake-up for each Call.
  */
-void svc_rdma_queue_next(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
+void svc_rdma_queue_next(struct svc_rdma_conn *conn,
+			 struct svc_rdma_call **call,
 			 struct rpcrdma_recv **recv)
 {
 	struct svc_rdma_queue *queue = &conn->queue;
@@ -218,7 +222,8 @@ void svc_rdma_queue_next(struct svc_rdma_conn *conn, struct svc_rdma_call **call
 }
 
 /* Takes anything, whatever it waits for. False: all lists are empty */
-bool svc_rdma_queue_drop(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
+bool svc_rdma_queue_drop(struct svc_rdma_conn *conn,
+			 struct svc_rdma_call **call,
 			 struct rpcrdma_recv **recv)
 {
 	struct svc_rdma_queue *queue = &conn->queue;
@@ -260,14 +265,15 @@ bool svc_rdma_charge_mrs(struct svc_rdma_conn *conn, u32 mrs)
 	return fit;
 }
 
-void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages, u32 reply_pages,
-		       u32 mrs)
+void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
+		       u32 reply_pages, u32 mrs)
 {
 	struct svc_rdma_queue *queue = &conn->queue;
 
 	spin_lock(&queue->lock);
-	WRITE_ONCE(queue->reads.charged, queue->reads.charged - read_pages);
-	WRITE_ONCE(queue->replies.charged, queue->replies.charged - reply_pages);
+	queue->reads.charged -= read_pages;
+	WRITE_ONCE(queue->replies.charged,
+		   queue->replies.charged - reply_pages);
 	queue->mrs -= mrs;
 	if (has_ready(conn) || may_read(queue))
 		wake_thread(conn);
@@ -277,13 +283,15 @@ void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages, u32 reply_pag
 static void limit_show(const struct svc_rdma_page_limit *limit,
 		       struct seq_file *seq, const char *name)
 {
-	seq_printf(seq, " %s_pages=%u max_%s_pages=%u most_%s_pages=%u %s_waits=%llu",
+	seq_printf(seq,
+		   " %s_pages=%u max_%s_pages=%u most_%s_pages=%u %s_waits=%llu",
 		   name, READ_ONCE(limit->charged), name, limit->max,
 		   name, READ_ONCE(limit->peak), name, READ_ONCE(limit->waits));
 }
 
 /* For /proc/net/rpcrdma/connections */
-void svc_rdma_queue_show(const struct svc_rdma_queue *queue, struct seq_file *seq)
+void svc_rdma_queue_show(const struct svc_rdma_queue *queue,
+			 struct seq_file *seq)
 {
 	limit_show(&queue->reads, seq, "read");
 	limit_show(&queue->replies, seq, "reply");

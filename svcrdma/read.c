@@ -22,7 +22,9 @@ static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 /* Where the bytes that go into pages begin in the message */
 static u32 pages_begin(const struct svc_rdma_call *call)
 {
-	return call->layout == RPCRDMA_LAYOUT_CHUNK ? call->recv->hdr.ddp_position : 0;
+	if (call->layout != RPCRDMA_LAYOUT_CHUNK)
+		return 0;
+	return call->recv->hdr.ddp_position;
 }
 
 /* Pages for the message, or for its only chunk and the bytes behind it */
@@ -37,9 +39,10 @@ static u32 pages_of(const struct svc_rdma_call *call)
 static u32 pages_to_charge(const struct svc_rdma_call *call, u32 pages)
 {
 	u32 segs = call->recv->hdr.read_segs;
-	u32 large = min_t(u32, segs, pages / (SVC_RDMA_RW_SMALL_LEN / PAGE_SIZE));
+	u32 large = pages / (SVC_RDMA_RW_SMALL_LEN / PAGE_SIZE);
+	u32 memory = segs + min(segs, large) * (SVC_RDMA_RW_LARGE - 1);
 
-	return svc_rdma_pages_charged(pages, segs + large * (SVC_RDMA_RW_LARGE - 1));
+	return svc_rdma_pages_charged(pages, memory);
 }
 
 static u32 mrs_to_charge(const struct svc_rdma_call *call)
@@ -53,10 +56,10 @@ static u32 mrs_to_charge(const struct svc_rdma_call *call)
 	rpcrdma_msg_iter_init(&it, &call->recv->hdr);
 	while (rpcrdma_msg_iter_next(&it, &ext)) {
 		u32 at = offset_in_page(ext.msg - pages_begin(call));
+		u32 pages = DIV_ROUND_UP(at + ext.len, PAGE_SIZE);
 
 		if (ext.kind == RPCRDMA_EXTENT_READ)
-			mrs += svc_rdma_rw_mrs(call->conn,
-					       DIV_ROUND_UP(at + ext.len, PAGE_SIZE),
+			mrs += svc_rdma_rw_mrs(call->conn, pages,
 					       DMA_FROM_DEVICE);
 	}
 	return mrs;
@@ -71,8 +74,10 @@ static int build_reads(struct svc_rdma_call *call)
 	rpcrdma_msg_iter_init(&it, &call->recv->hdr);
 	while (!rc && rpcrdma_msg_iter_next(&it, &ext)) {
 		if (ext.kind == RPCRDMA_EXTENT_READ)
-			rc = svc_rdma_rwset_add(call->conn, &call->reads, &call->sink,
-						ext.msg - pages_begin(call), &ext.seg);
+			rc = svc_rdma_rwset_add(call->conn, &call->reads,
+						&call->sink,
+						ext.msg - pages_begin(call),
+						&ext.seg);
 	}
 	return rc;
 }
@@ -106,10 +111,12 @@ int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	case 0:
 		return 0;
 	case -ENOSPC:
-		svc_rdma_reject_call(call, "more RDMA Reads than the Send Queue has room for");
+		svc_rdma_reject_call(call,
+				     "more RDMA Reads than the Send Queue has room for");
 		return 0;
 	case -EINVAL: /* Bounce buffers may have moved it within its pages */
-		svc_rdma_reject_call(call, "the device cannot register what they go to");
+		svc_rdma_reject_call(call,
+				     "the device cannot register what they go to");
 		return 0;
 	case -ENOTCONN:
 		break;

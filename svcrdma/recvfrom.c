@@ -73,7 +73,8 @@ static int svc_rdma_deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 }
 
 /* A Call from the ready list or the wait list */
-static int svc_rdma_resume_call(struct svc_rqst *rqstp, struct svc_rdma_call *call)
+static int svc_rdma_resume_call(struct svc_rqst *rqstp,
+				struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
 
@@ -91,14 +92,16 @@ static int svc_rdma_resume_call(struct svc_rqst *rqstp, struct svc_rdma_call *ca
 	return svc_rdma_deliver(rqstp, call);
 }
 
-static int svc_rdma_process_call(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+static int svc_rdma_process_call(struct svc_rdma_conn *conn,
+				 struct svc_rqst *rqstp,
 				 struct rpcrdma_recv *recv)
 {
 	struct svc_rdma_call *call = svc_rdma_call_get(conn);
 
 	if (!call) {
 		rpcrdma_recv_put(recv);
-		rpcrdma_ep_fail_reason(conn->ep, -ENOMEM, "no memory for a call");
+		rpcrdma_ep_fail_reason(conn->ep, -ENOMEM,
+				       "no memory for a call");
 		return 0;
 	}
 	call->recv = recv;
@@ -111,9 +114,11 @@ static int svc_rdma_process_call(struct svc_rdma_conn *conn, struct svc_rqst *rq
 	return svc_rdma_deliver(rqstp, call);
 }
 
-static int svc_rdma_process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rqstp,
+static int svc_rdma_process_recv(struct svc_rdma_conn *conn,
+				 struct svc_rqst *rqstp,
 				 struct rpcrdma_recv *recv)
 {
+	const char *why = "no RPC Call in it";
 	struct rpcrdma_hdr *hdr = &recv->hdr;
 	enum rpcrdma_action action;
 	u32 xid;
@@ -138,9 +143,10 @@ static int svc_rdma_process_recv(struct svc_rdma_conn *conn, struct svc_rqst *rq
 	case RPCRDMA_ACT_FAIL_AND_ERROR:
 		if (!hdr->fault)
 			conn->ep->count.bad_headers++;
-		svc_rdma_send_rdma_error(conn, recv, rpcrdma_fault_errcode(hdr->fault),
-					 hdr->fault ? rpcrdma_fault_name(hdr->fault) :
-						      "no RPC Call in it");
+		if (hdr->fault)
+			why = rpcrdma_fault_name(hdr->fault);
+		svc_rdma_send_rdma_error(conn, recv,
+					 rpcrdma_fault_errcode(hdr->fault), why);
 		if (action == RPCRDMA_ACT_FAIL_AND_ERROR)
 			svc_rdma_bc_error(conn, xid);
 		return 0;

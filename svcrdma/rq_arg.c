@@ -18,7 +18,8 @@
 /* Has an nfsd thread pages enough for a Call of @nr pages, and its Reply? */
 bool svc_rdma_has_pages(const struct svc_rqst *rqstp, unsigned int nr)
 {
-	return nr + SVC_RDMA_REPLY_PAGES <= rqstp->rq_page_end - rqstp->rq_pages;
+	return nr + SVC_RDMA_REPLY_PAGES <=
+	       rqstp->rq_page_end - rqstp->rq_pages;
 }
 
 /*
@@ -98,14 +99,16 @@ static void fill_gaps(struct svc_rqst *rqstp,
  * on behind the chunk: the pages must have the bytes that follow, or they would
  * show the previous use of the page.
  */
-static void point_around_chunk(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
+static void point_around_chunk(struct svc_rqst *rqstp,
+			       const struct rpcrdma_hdr *hdr)
 {
-	u32 len = xdr_align_size(hdr->read_bytes);
+	u32 len = xdr_align_size(hdr->read_bytes), at = hdr->ddp_position;
 
-	fill_pages(rqstp->rq_pages, hdr->read_bytes, NULL, len - hdr->read_bytes);
-	fill_pages(rqstp->rq_pages, len, hdr->buf + hdr->body + hdr->ddp_position,
-		   hdr->body_len - hdr->ddp_position);
-	point_around(rqstp, hdr, hdr->ddp_position, len);
+	fill_pages(rqstp->rq_pages, hdr->read_bytes, NULL,
+		   len - hdr->read_bytes);
+	fill_pages(rqstp->rq_pages, len, hdr->buf + hdr->body + at,
+		   hdr->body_len - at);
+	point_around(rqstp, hdr, at, len);
 }
 
 /* The message in pages, from its first byte */

@@ -43,7 +43,8 @@ static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 	unsigned int max = large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
 	struct svc_rdma_rw *rw;
 
-	static_assert(SVC_RDMA_RW_SMALL * PAGE_SIZE == SVC_RDMA_RW_SMALL_LEN + PAGE_SIZE);
+	static_assert(SVC_RDMA_RW_SMALL * PAGE_SIZE ==
+		      SVC_RDMA_RW_SMALL_LEN + PAGE_SIZE);
 	spin_lock(&conn->lock);
 	rw = conn->free_rws[large];
 	if (rw) {
@@ -180,7 +181,8 @@ u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
 	} else if (attrs->max_sgl_rd && (!read || pages <= attrs->max_sgl_rd)) {
 		return 0;
 	}
-	return DIV_ROUND_UP(pages, clamp(attrs->max_fast_reg_page_list_len, 1U, 256U));
+	return DIV_ROUND_UP(pages, clamp(attrs->max_fast_reg_page_list_len,
+					 1U, 256U));
 }
 
 /* ib_core asks for memory, too: see svc_rdma_enter() */
@@ -196,8 +198,8 @@ static int rw_map(struct rpcrdma_ep *ep, struct svc_rdma_rw *rw, u32 handle,
 }
 
 /* The Reads of a Call are charged before they begin */
-static int rw_charge_write(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
-			   u32 nents)
+static int rw_charge_write(struct svc_rdma_conn *conn,
+			   struct svc_rdma_rwset *set, u32 nents)
 {
 	u32 mrs = svc_rdma_rw_mrs(conn, nents, set->dir);
 

@@ -103,7 +103,8 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 	rpcrdma_enc_list_end(enc);
 	if (rpcrdma_hdr_reply_chunk(hdr, &reply->chunk))
 		rpcrdma_enc_chunk_return(enc, &reply->chunk,
-					 proc == RPCRDMA_NOMSG ? reply->rest : 0);
+					 proc == RPCRDMA_NOMSG ?
+					 reply->rest : 0);
 	else
 		rpcrdma_enc_list_end(enc);
 	rpcrdma_enc_end(enc);
@@ -290,6 +291,7 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 {
 	struct svc_rdma_conn *conn = send->conn;
 	struct ib_send_wr *wr = &send->wr;
+	bool lone = atomic_read(&conn->xprt.xpt_nr_rqsts) <= 1;
 	int rc;
 
 	send->sge[0].length = send->enc.len;
@@ -300,10 +302,10 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 
 	rpcrdma_chain_init(&send->chain, send_done);
 	rpcrdma_chain_append(conn->ep, &send->chain,
-			     svc_rdma_rwset_wrs(conn, &send->writes, &send->chain, wr));
+			     svc_rdma_rwset_wrs(conn, &send->writes,
+						&send->chain, wr));
 	send->chain.unsignalled_ok = send->nr_sge == 1 && !send->writes.last;
-	rc = rpcrdma_sendq_post(conn->ep, &send->chain,
-				atomic_read(&conn->xprt.xpt_nr_rqsts) <= 1);
+	rc = rpcrdma_sendq_post(conn->ep, &send->chain, lone);
 	if (rc)
 		svc_rdma_send_put(send);
 	return rc;
@@ -323,7 +325,8 @@ static void send_failed(struct svc_rdma_conn *conn, int rc, const char *why)
  * @why: for the log, or NULL if it has been logged. Called within
  * svc_rdma_enter(); sleeps for memory.
  */
-void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
+			      struct rpcrdma_recv *recv,
 			      enum rpcrdma_errcode errcode, const char *why)
 {
 	u32 xid = recv->hdr.xid, vers = recv->hdr.vers;
@@ -332,14 +335,16 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *r
 	int rc;
 
 	if (why)
-		rpcrdma_ep_warn(conn->ep, "message refused, XID 0x%08x: %s", xid, why);
+		rpcrdma_ep_warn(conn->ep, "message refused, XID 0x%08x: %s",
+				xid, why);
 	rpcrdma_recv_put(recv);
 	send = svc_rdma_send_get(conn, vers, GFP_NOIO);
 	if (IS_ERR(send)) {
 		send_failed(conn, PTR_ERR(send), "an error could not be sent");
 		return;
 	}
-	rpcrdma_enc_error(&send->enc, xid, vers, credits, errcode, &conn->limits);
+	rpcrdma_enc_error(&send->enc, xid, vers, credits, errcode,
+			  &conn->limits);
 	rc = svc_rdma_send_post(send, 0);
 	if (rc)
 		send_failed(conn, rc, "an error could not be sent");
@@ -377,9 +382,11 @@ static int not_built(struct svc_rdma_reply *reply, int rc)
 	else if (rc == -EDQUOT)
 		why = "takes more RDMA Writes than there are MRs for";
 	else if (rc == -EAGAIN)
-		rpcrdma_ep_fail_reason(conn->ep, rc, "no MR is left to write a reply from");
+		rpcrdma_ep_fail_reason(conn->ep, rc,
+				       "no MR is left to write a reply from");
 	if (why)
-		rpcrdma_ep_warn(conn->ep, "a reply of %u octets, XID 0x%08x, %s",
+		rpcrdma_ep_warn(conn->ep,
+				"a reply of %u octets, XID 0x%08x, %s",
 				reply->buf->len, recv->hdr.xid, why);
 	svc_rdma_send_put(reply->send);
 	if (!why)

@@ -377,18 +377,22 @@ void svc_rdma_queue_init(struct svc_rdma_conn *conn);
 int svc_rdma_queue_setup(struct svc_rdma_conn *conn);
 void svc_rdma_queue_detach(struct svc_rdma_conn *conn);
 void svc_rdma_queue_close(struct svc_rdma_conn *conn);
-void svc_rdma_queue_received(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
+void svc_rdma_queue_received(struct svc_rdma_conn *conn,
+			     struct rpcrdma_recv *recv);
 void svc_rdma_queue_ready(struct svc_rdma_call *call);
 bool svc_rdma_queue_reads(struct svc_rdma_call *call);
-void svc_rdma_queue_next(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
+void svc_rdma_queue_next(struct svc_rdma_conn *conn,
+			 struct svc_rdma_call **call,
 			 struct rpcrdma_recv **recv);
-bool svc_rdma_queue_drop(struct svc_rdma_conn *conn, struct svc_rdma_call **call,
+bool svc_rdma_queue_drop(struct svc_rdma_conn *conn,
+			 struct svc_rdma_call **call,
 			 struct rpcrdma_recv **recv);
 void svc_rdma_charge_reply(struct svc_rdma_conn *conn, u32 pages);
 bool svc_rdma_charge_mrs(struct svc_rdma_conn *conn, u32 mrs);
-void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages, u32 reply_pages,
-		       u32 mrs);
-void svc_rdma_queue_show(const struct svc_rdma_queue *queue, struct seq_file *seq);
+void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
+		       u32 reply_pages, u32 mrs);
+void svc_rdma_queue_show(const struct svc_rdma_queue *queue,
+			 struct seq_file *seq);
 
 /*
  * May nfsd have a Call now, whose Reply may need pages? May become false at any
@@ -476,7 +480,8 @@ int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call);
 /* sendto.c */
 int svc_rdma_sendto(struct svc_rqst *rqstp);
 int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle);
-void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv,
+void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
+			      struct rpcrdma_recv *recv,
 			      enum rpcrdma_errcode errcode, const char *why);
 void svc_rdma_reject_call(struct svc_rdma_call *call, const char *why);
 

@@ -102,8 +102,9 @@ static const struct rpcrdma_ep_ops ep_ops = {
 
 static int conn_has_wspace(struct svc_xprt *xprt)
 {
-	/* Credits limit the Calls of a client, svc_rdma_may_reply() the pages of
-	 * Replies. Here Replies to callbacks would be held up, too.
+	/*
+	 * Credits limit the Calls of a client, svc_rdma_may_reply() the pages
+	 * of Replies. Here Replies to callbacks would be held up, too.
 	 */
 	return 1;
 }
