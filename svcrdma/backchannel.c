@@ -78,9 +78,7 @@ static struct bc_call *bc_unanswered(struct svc_rdma_bc *bc, u32 xid)
 	return NULL;
 }
 
-/*
- * The Call is about to be sent: its Reply may be here before the post returns
- */
+/* Before the post: the Reply may be here before the post returns */
 static void bc_note_sent(struct rpc_xprt *xprt, u32 xid)
 {
 	struct svc_rdma_bc *bc = svc_rdma_bc(xprt);
@@ -93,10 +91,7 @@ static void bc_note_sent(struct rpc_xprt *xprt, u32 xid)
 	spin_unlock(&xprt->transport_lock);
 }
 
-/*
- * It is answered, or was not sent. If it was aborted meanwhile its credit comes
- * back
- */
+/* Answered, or not sent. An aborted callback returns its credit */
 static bool bc_note_answered(struct rpc_xprt *xprt, u32 xid)
 {
 	struct svc_rdma_bc *bc = svc_rdma_bc(xprt);
@@ -270,10 +265,7 @@ static int bc_send_request(struct rpc_rqst *rqst)
 	return rc;
 }
 
-/*
- * Called with transport_lock: have aborted callbacks had all credits for too
- * long?
- */
+/* With transport_lock: have aborted callbacks all credits for too long? */
 static bool bc_is_stuck(const struct svc_rdma_bc *bc)
 {
 	const struct bc_call *call = bc->unanswered;

@@ -47,10 +47,7 @@ struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn)
 	return NULL;
 }
 
-/*
- * Ends the processing of a Call; its RDMA Reads are complete, or were never
- * posted
- */
+/* Ends a Call; its RDMA Reads are complete, or were never posted */
 void svc_rdma_call_put(struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;

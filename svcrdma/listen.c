@@ -12,16 +12,10 @@
 
 #define SVC_RDMA_BACKLOG	10
 
-/*
- * Connect Requests that wait for a thread; more are not answered, as if out of
- * memory
- */
+/* Connect Requests that may wait for a thread; others get no answer */
 #define SVC_RDMA_MAX_PENDING	256
 
-/*
- * How often a listener that is down tries again, which costs a look at a few
- * lists
- */
+/* How often a listener that is down tries again */
 #define SVC_RDMA_RELISTEN	(2 * HZ)
 
 /**
@@ -91,10 +85,7 @@ static int connect_request(struct svc_rdma_listener *listener,
 			   const struct rdma_cm_event *event)
 {
 	struct svc_rdma_conn *conn = NULL;
-	/*
-	 * The CM's own work waits meanwhile, also for a mount that has to
-	 * reconnect
-	 */
+	/* The CM's work, which a mount may need to reconnect, waits */
 	unsigned int noio = memalloc_noio_save();
 	bool full = READ_ONCE(listener->nr_pending) >= SVC_RDMA_MAX_PENDING;
 
@@ -167,9 +158,7 @@ static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	}
 }
 
-/*
- * On success @id is there, and events may have brought the listener down again
- */
+/* On success there is an @id, but an event may have changed the state */
 static int listener_start(struct svc_rdma_listener *listener,
 			  struct sockaddr *sap)
 {
@@ -279,9 +268,7 @@ static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 
 	if (!conn)
 		return NULL;
-	/*
-	 * The connection's teardown, and the removal of a device, wait for this
-	 */
+	/* The teardown, and the removal of a device, wait for this */
 	noio = memalloc_noio_save();
 	rc = rpcrdma_ep_accept(conn->ep);
 	memalloc_noio_restore(noio);
@@ -305,10 +292,7 @@ static void listener_abandon(struct svc_rdma_listener *listener)
 		svc_rdma_conn_abandon(conn);
 }
 
-/*
- * Once it is closed no event schedules the work, and after that is cancelled
- * @id stays
- */
+/* Once it is closed no event schedules the work */
 static void listener_detach(struct svc_xprt *xprt)
 {
 	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
@@ -365,9 +349,7 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 		snprintf(status->name, sizeof(status->name), "%pISpc",
 		 sap);
 		pr_warn("cannot listen on %s: error %d\n", status->name, rc);
-		/*
-		 * If one device of several fails, others have listened before
-		 */
+		/* Other devices may have listened before one fails */
 		listener_abandon(listener);
 		/* The put drops a module reference, and so does the caller */
 		__module_get(THIS_MODULE);

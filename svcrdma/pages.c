@@ -57,10 +57,7 @@ void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 		release_pages(pages + keep, own - keep);
 }
 
-/*
- * A page in the place of one that others refer to, which is put; NULL: it is
- * not
- */
+/* Replaces and puts a page that others refer to; NULL: out of memory */
 struct page *svc_rdma_page_replace(struct page *page)
 {
 	struct page *fresh = alloc_page(GFP_NOIO);
@@ -70,10 +67,7 @@ struct page *svc_rdma_page_replace(struct page *page)
 	return fresh;
 }
 
-/*
- * When no connection is left, so that an idle module holds no memory; atomic
- * context
- */
+/* When no connection is left; atomic context */
 void svc_rdma_pages_drain(void)
 {
 	spin_lock(&pool_lock);

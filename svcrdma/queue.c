@@ -102,9 +102,7 @@ void svc_rdma_queue_init(struct svc_rdma_conn *conn)
 	queue->replies.max = READ_ONCE(svc_rdma_max_reply_size) >> PAGE_SHIFT;
 }
 
-/*
- * The QP exists, its Receives are not posted yet. The ring is freed with @conn
- */
+/* The QP exists, its Receives are not posted yet */
 int svc_rdma_queue_setup(struct svc_rdma_conn *conn)
 {
 	u32 size = roundup_pow_of_two(conn->ep->sizes.recvs);
@@ -120,10 +118,7 @@ int svc_rdma_queue_setup(struct svc_rdma_conn *conn)
 	return 0;
 }
 
-/*
- * sunrpc drops its last reference next: no completion may touch the svc_xprt
- * any more
- */
+/* No completion touches the svc_xprt afterwards */
 void svc_rdma_queue_detach(struct svc_rdma_conn *conn)
 {
 	spin_lock(&conn->queue.lock);
@@ -170,10 +165,7 @@ void svc_rdma_queue_ready(struct svc_rdma_call *call)
 	spin_unlock(&queue->lock);
 }
 
-/*
- * Charges what the Reads of a Call need. False: it waits, and is not the
- * caller's any more
- */
+/* Charges the Reads of a Call. False: the Call is in the wait list now */
 bool svc_rdma_queue_reads(struct svc_rdma_call *call)
 {
 	struct svc_rdma_queue *queue = &call->conn->queue;
@@ -241,9 +233,7 @@ bool svc_rdma_queue_drop(struct svc_rdma_conn *conn,
 	return *recv || *call;
 }
 
-/*
- * A Reply has its pages already: they are charged even if they exceed the limit
- */
+/* The pages of a Reply are charged even if they exceed the limit */
 void svc_rdma_charge_reply(struct svc_rdma_conn *conn, u32 pages)
 {
 	spin_lock(&conn->queue.lock);

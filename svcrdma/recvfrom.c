@@ -46,9 +46,7 @@ static int svc_rdma_deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	else
 		rc = svc_rdma_arg_inline(rqstp, hdr);
 	if (rc == -ENOMEM) {
-		/*
-		 * The client retries on its next connection (RFC 8166, 4.5.4)
-		 */
+		/* The client retries on its next connection: RFC 8166, 4.5.4 */
 		rpcrdma_ep_fail_reason(conn->ep, rc, "no memory for a call");
 		svc_rdma_call_put(call);
 		return 0;

@@ -350,9 +350,7 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
 		send_failed(conn, rc, "an error could not be sent");
 }
 
-/*
- * Rejects a Call that cannot be had, on this connection or on another like it
- */
+/* Rejects a Call that no connection like this one can carry */
 void svc_rdma_reject_call(struct svc_rdma_call *call, const char *why)
 {
 	struct rpcrdma_recv *recv = call->recv;

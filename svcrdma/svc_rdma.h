@@ -170,10 +170,7 @@ struct svc_rdma_piece {
 	u32 len;
 };
 
-/*
- * As many bytes at @at as lie in one page and one part of @buf; false behind
- * its end
- */
+/* The bytes at @at in one page and one part of @buf; false behind its end */
 static inline bool svc_rdma_buf_piece(struct svc_rdma_piece *piece,
 				      const struct xdr_buf *buf, u32 at)
 {
@@ -394,10 +391,7 @@ void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
 void svc_rdma_queue_show(const struct svc_rdma_queue *queue,
 			 struct seq_file *seq);
 
-/*
- * May nfsd have a Call now, whose Reply may need pages? May become false at any
- * time
- */
+/* May nfsd have a Call, whose Reply may need pages? Volatile */
 static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
 {
 	return rpcrdma_plan_pages_fit(READ_ONCE(conn->queue.replies.charged), 1,
@@ -452,9 +446,7 @@ int svc_rdma_sends_alloc(struct svc_rdma_conn *conn);
 void svc_rdma_sends_unmap(struct svc_rdma_conn *conn);
 void svc_rdma_sends_free(struct svc_rdma_conn *conn);
 
-/*
- * Let the next Call have the Receive buffer; the header is not needed any more
- */
+/* The header is not needed any more: the next Call may have the buffer */
 static inline void svc_rdma_call_put_recv(struct svc_rdma_call *call)
 {
 	struct rpcrdma_recv *recv = call->recv;

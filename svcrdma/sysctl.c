@@ -16,15 +16,9 @@ unsigned int svc_rdma_max_req_size = RPCRDMA_INLINE_WANTED;
 unsigned int svc_rdma_max_outbound_reads = 16;
 /* Memory that RDMA Reads in flight go to, in bytes. For new connections */
 unsigned int svc_rdma_max_outbound_size = 16 << 20;
-/*
- * Memory that Replies are sent from; beyond it nfsd gets no Call. For new
- * connections
- */
+/* Memory of Replies; beyond it nfsd gets no Call. For new connections */
 unsigned int svc_rdma_max_reply_size = 16 << 20;
-/*
- * Highest version of the protocol: a Call is answered in its own. For new
- * connections
- */
+/* Highest version; a Call is answered in its own. For new connections */
 unsigned int svc_rdma_max_version = RPCRDMA_V1;
 
 static unsigned int min_requests = 4;

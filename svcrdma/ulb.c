@@ -80,10 +80,7 @@ static bool is_read_plus(const struct xdr_buf *buf, u32 at)
 	       word_is(buf, at - 5 * XDR_UNIT, 1);
 }
 
-/*
- * Of the results that nfsd has marked those stay that may be reduced, each by
- * its first byte
- */
+/* Keeps the marked results that may be reduced, each by its first byte */
 void svc_rdma_filter_payloads(const struct svc_rqst *rqstp,
 			      struct svc_rdma_call *call)
 {

@@ -109,10 +109,7 @@ static int conn_has_wspace(struct svc_xprt *xprt)
 	return 1;
 }
 
-/*
- * The last call of sunrpc for a connection: no completion touches @xprt
- * afterwards
- */
+/* sunrpc's last call: no completion touches @xprt afterwards */
 static void conn_detach(struct svc_xprt *xprt)
 {
 	struct svc_rdma_conn *conn = svc_rdma_conn(xprt);
