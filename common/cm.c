@@ -60,15 +60,15 @@ static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
 	if (rdma_protocol_ib(ep->id->device, ep->id->port_num) ||
 	    rdma_protocol_roce(ep->id->device, ep->id->port_num)) {
 		if (status == IB_CM_REJ_INVALID_SERVICE_ID)
-			reason = "nobody listens on this port";
+			reason = "connection refused: no listener on this port";
 		else if (status == IB_CM_REJ_CONSUMER_DEFINED)
-			reason = "the peer refuses the connection";
+			reason = "peer rejected the connection";
 		/*
 		 * It has one with such a queue pair from before this host was restarted,
 		 * and ends that now: the next attempt finds it gone.
 		 */
 		if (status == IB_CM_REJ_STALE_CONN) {
-			reason = "the peer still had a connection from before";
+			reason = "peer still has a stale connection";
 			rc = -ENOTCONN;
 		}
 	}
@@ -103,11 +103,11 @@ static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 		rpcrdma_ep_fail_reason(ep, -ENOTCONN,
-				       "the connection handshake failed");
+				       "connection handshake failed");
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-				       "the peer does not answer");
+				       "peer does not answer");
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		rpcrdma_ep_rejected(ep, event->status);
@@ -129,8 +129,8 @@ static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
 }
 
 /*
- * Waits for the next step of the handshake; the failure funnel wakes us too. Of one that
- * nobody wants any more there is nothing to say: it fails without a reason.
+ * Waits for the next step of the handshake; the failure funnel wakes us too. An
+ * attempt that is cancelled fails without a reason, so that it is not logged.
  */
 static int rpcrdma_ep_wait_step(struct rpcrdma_ep *ep, unsigned long timeout,
 				const char *reason)
@@ -168,7 +168,7 @@ static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
 			       (struct sockaddr *)dst, RPCRDMA_RESOLVE_TIMEOUT);
 	if (rc)
 		return rc;
-	rc = rpcrdma_ep_wait_step(ep, timeout, "the address is not resolved in time");
+	rc = rpcrdma_ep_wait_step(ep, timeout, "timeout while resolving the address");
 	if (rc)
 		return rc;
 	rc = rpcrdma_device_attach(ep, id->device);
@@ -179,7 +179,7 @@ static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
 	rc = rdma_resolve_route(id, RPCRDMA_RESOLVE_TIMEOUT);
 	if (rc)
 		return rc;
-	return rpcrdma_ep_wait_step(ep, timeout, "the route is not resolved in time");
+	return rpcrdma_ep_wait_step(ep, timeout, "timeout while resolving the route");
 }
 
 static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
@@ -201,7 +201,7 @@ static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
 	if (rc)
 		return rc;
 	return rpcrdma_ep_wait_step(ep, ep->connect_timeout,
-				    "the peer does not answer");
+				    "peer does not answer");
 }
 
 static const char *rpcrdma_connect_reason(int rc)
@@ -223,10 +223,9 @@ static const char *rpcrdma_connect_reason(int rc)
  * @src: local address to use, or NULL
  * @dst: the peer's address and port
  *
- * Context: process, sleeps; bounded by the timeouts of each step, and on iWARP by what
- * the driver takes to give a handshake up. On error the teardown is under way: wait for
- * it with rpcrdma_ep_wait_dead().
- *
+ * Context: process, sleeps; bounded by the timeout of each step, and on iWARP by
+ * the driver's. On error the teardown is under way: wait for it with
+ * rpcrdma_ep_wait_dead().
  * Return: 0 when LIVE; -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH, -ENODEV, or
  * another negative errno.
  */

@@ -128,7 +128,7 @@ static bool rpcrdma_ep_all_back(struct rpcrdma_ep *ep)
  */
 static void rpcrdma_ep_abandon_device(struct rpcrdma_ep *ep)
 {
-	rpcrdma_ep_warn(ep, "the device does not give back what was posted");
+	rpcrdma_ep_warn(ep, "device did not flush its queues within 30 s");
 	if (ep->responder) {
 		rpcrdma_recvq_abandon(ep);
 	} else {
@@ -139,8 +139,8 @@ static void rpcrdma_ep_abandon_device(struct rpcrdma_ep *ep)
 }
 
 /*
- * Until all that was posted is back, flushed. ib_core's drain has no bound; a device that
- * answers no more shows that here, by the Receives at least, which there always are.
+ * Wait until everything that was posted has been flushed. ib_core's drain has no
+ * bound. A dead device fails here: there is always a Receive posted.
  */
 static bool rpcrdma_ep_await_flush(struct rpcrdma_ep *ep)
 {
@@ -178,15 +178,15 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 {
 	struct rpcrdma_ep *ep = container_of(work, struct rpcrdma_ep, teardown);
 	/*
-	 * Drivers allocate while they destroy. Whoever waits for us may do so on behalf of
-	 * reclaim, as sunrpc does when it closes a connection: that must not wait for pages
-	 * or inodes which only the next connection can free.
+	 * Drivers allocate while they destroy. A task may wait for the teardown on
+	 * behalf of reclaim, as sunrpc's does when it closes a connection: it must not
+	 * wait for pages or inodes that only the next connection can free.
 	 */
 	unsigned int noio = memalloc_noio_save();
 	unsigned int reserves = ep->ops->swaps && ep->ops->swaps(ep) ?
 				memalloc_noreclaim_save() : 0;
 
-	/* Whoever connects or accepts has been woken and leaves soon */
+	/* A task that connects or accepts has been woken and leaves soon */
 	mutex_lock(&ep->setup_lock);
 	rpcrdma_ep_log_failure(ep);
 	rpcrdma_sendq_stop(ep);
@@ -284,12 +284,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	return ep;
 }
 
-/**
- * rpcrdma_ep_read_limits - learn what the endpoint's device can do
- * @ep: endpoint whose device is known
- *
- * Context: any.
- */
+/* The device of the endpoint is known */
 void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep)
 {
 	const struct ib_device_attr *attrs = &ep->device->attrs;
@@ -401,8 +396,8 @@ static int rpcrdma_ep_try_queues(struct rpcrdma_ep *ep)
 }
 
 /*
- * What a device says it can do is not all there is to say: mlx5 counts blocks of
- * 64 octets where we ask for WRs. So it is asked for fewer until it agrees.
+ * A device may support less than it advertises: mlx5 counts blocks of 64 bytes
+ * where we ask for WRs. So ask for fewer credits until it agrees.
  */
 static int rpcrdma_ep_create_queues(struct rpcrdma_ep *ep)
 {
@@ -424,19 +419,14 @@ static int rpcrdma_ep_create_queues(struct rpcrdma_ep *ep)
 	}
 	if (!rc && ep->sizes.credits < planned &&
 	    rpcrdma_device_credits_changed(ep, ep->sizes.credits))
-		rpcrdma_ep_warn(ep, "the device allows %u credits, not %u",
+		rpcrdma_ep_warn(ep, "device supports only %u of %u credits",
 				ep->sizes.credits, planned);
 	return rc;
 }
 
-/**
- * rpcrdma_ep_set_up - everything between a bound CM id and the handshake
- * @ep: endpoint that is attached to its device
- *
- * Context: process, may sleep; the caller holds setup_lock. After an error the
- * caller fails the endpoint, and the teardown undoes what was done.
- *
- * Return: 0 or a negative errno.
+/*
+ * Everything between a bound CM id and the handshake; the caller holds setup_lock.
+ * After an error it fails the endpoint, and the teardown undoes the rest.
  */
 int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
 {

@@ -138,7 +138,7 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(wc->opcode != IB_WC_RECV ||
 		     wc->byte_len > recv->sge.length)) {
 		rpcrdma_ep_fail_reason(ep, -EPROTO,
-				       "a Receive was used up without a Send");
+				       "peer sent RDMA Write with immediate data");
 		rpcrdma_recv_free(recv);
 		return;
 	}

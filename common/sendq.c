@@ -376,7 +376,7 @@ static void rpcrdma_sendq_check(struct rpcrdma_ep *ep, void *arg)
 	spin_unlock(&sq->lock);
 	if (stalled)
 		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-				       "the peer takes nothing of what is sent");
+				       "send queue stalled: peer not acknowledging");
 }
 
 static struct delayed_work rpcrdma_stall_work;

@@ -128,7 +128,7 @@ static const char *rpcrdma_flush_reason(const struct rpcrdma_ep *ep)
 	if (READ_ONCE(ep->state) != RPCRDMA_EP_LIVE ||
 	    rdma_protocol_iwarp(ep->device, ep->id->port_num))
 		return NULL;
-	return "the device ended the queue pair";
+	return "device ended the queue pair";
 }
 
 /* A WR ended in an error: of @wc only wr_cqe, status, vendor_err and qp count */

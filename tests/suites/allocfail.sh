@@ -226,7 +226,7 @@ alloc_cut() {
 
 # A device that refuses what it said it could do is asked for fewer credits, and each mount
 # again; the log has that once.
-alloc_credits_lines() { dmesg | grep -c "rpcrdma: $1 .*the device allows" || :; }
+alloc_credits_lines() { dmesg | grep -c "rpcrdma: $1 .*device supports only" || :; }
 alloc_credits_one() {
 	local side=$1 site=$2 before after i
 	before=$(alloc_on "$side" alloc_credits_lines "$side")

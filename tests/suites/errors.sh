@@ -40,7 +40,7 @@ suite_errors() {
 	check "mount of an address without a route" \
 		mount_fails 192.0.2.1 20049 '192.0.2.1:20049' 30
 	check "mount of a port without a listener" \
-		mount_fails $SERVER 20050 "$SERVER:20050 on rxe0.*nobody listens" 20
+		mount_fails $SERVER 20050 "$SERVER:20050 on rxe0.*no listener on this port" 20
 	on_server "rping -s -a $SERVER -p 7000 >/run/rping 2>&1 & echo \$! >/run/rping.pid; wait_for 10 rping_listens" >/dev/null
 	check "mount of something that speaks no RPC-over-RDMA" \
 		mount_fails $SERVER 7000 "$SERVER:7000 on rxe0: connection lost" 60
@@ -53,7 +53,7 @@ suite_errors() {
 errors_silent() {
 	on_server wire_down
 	echo 3 >/proc/sys/sunrpc/rdma_connect_timeout
-	try mount_fails $SERVER 20049 "$SERVER:20049 on rxe0.*the peer does not answer" 12
+	try mount_fails $SERVER 20049 "$SERVER:20049 on rxe0.*peer does not answer" 12
 	echo 20 >/proc/sys/sunrpc/rdma_connect_timeout
 	on_server wire_up
 	return $STATUS

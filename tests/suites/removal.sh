@@ -397,10 +397,10 @@ suite_removal_while() {
 # first queue pair of a new device is the same each time.
 stale_mount() {
 	local t0=$SECONDS lines
-	lines=$(dmesg | grep -c 'the peer still had a connection from before' || :)
+	lines=$(dmesg | grep -c 'peer still has a stale connection' || :)
 	mount_nfs vers=3
 	echo "$((SECONDS - t0)) s; $(dmesg | grep rpcrdma: | tail -n 1)"
-	[ "$(dmesg | grep -c 'the peer still had a connection from before')" = $((lines + 1)) ]
+	[ "$(dmesg | grep -c 'peer still has a stale connection')" = $((lines + 1)) ]
 	stat $MNT/stale
 }
 suite_stale() {
