@@ -61,13 +61,6 @@ static void plan_reply(struct rpcrdma_call_plan *plan,
 	plan->reply_chunk_bytes = rest;
 }
 
-static enum rpcrdma_call_mode inline_mode(const struct rpcrdma_call_shape *s)
-{
-	return s->pages && (s->pages <= s->pullup_max ||
-			    s->page_count > s->page_sges) ?
-		RPCRDMA_CALL_PULLUP : RPCRDMA_CALL_INLINE;
-}
-
 static bool read_chunk_fits(const struct rpcrdma_call_shape *s, u64 hdr)
 {
 	u64 rest = (u64)s->head + s->tail - min(s->tail_pad, s->tail);
@@ -82,12 +75,10 @@ static bool read_chunk_fits(const struct rpcrdma_call_shape *s, u64 hdr)
 /*
  * Choose how a Call travels and what it offers its Reply.
  *
- * The Call goes inline if it fits with its chunk lists. Its page data are copied
- * if they are small or have more pages than the Send has SGEs, so the caller
- * must be able to copy whatever fits the inline threshold. Otherwise they go as
- * a Read chunk if the Upper Layer Binding allows it and the rest fits, or else
- * the whole Call goes as a Position-Zero Read chunk (RFC 8166, sections 3.5.3
- * and 4.3.3).
+ * The Call goes inline if it fits with its chunk lists. Otherwise its page data
+ * go as a Read chunk if the Upper Layer Binding allows it and the rest fits, or
+ * else the whole Call goes as a Position-Zero Read chunk (RFC 8166, sections
+ * 3.5.3 and 4.3.3).
  *
  * A Write list is offered only for a Reply that may not fit inline. Header bytes
  * of the Reply chunk are an upper bound, as its buffer may have one segment
@@ -108,7 +99,7 @@ void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		hdr += reply_chunk_len(shape, plan);
 
 	if (hdr + total <= shape->inline_send)
-		plan->mode = inline_mode(shape);
+		plan->mode = RPCRDMA_CALL_INLINE;
 	else if (shape->call_ddp && !shape->no_ddp &&
 		 read_chunk_fits(shape, hdr))
 		plan->mode = RPCRDMA_CALL_READ_CHUNK;

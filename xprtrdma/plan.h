@@ -13,7 +13,6 @@ struct rpcrdma_call_shape {
 	u32	pages;		/* page data */
 	u32	tail;		/* behind it, its XDR pad included */
 	u32	tail_pad;	/* how much of @tail is that pad */
-	u32	page_count;	/* pages that the page data touch */
 	bool	call_ddp;	/* the page data are DDP-eligible */
 	u32	reply_max;	/* longest Reply */
 	u32	reply_pages;	/* most page data of the Reply */
@@ -22,15 +21,12 @@ struct rpcrdma_call_shape {
 	bool	option;		/* Call and Reply go by the option of version 2 */
 	u32	inline_send;	/* inline threshold for the Call */
 	u32	inline_recv;	/* inline threshold for the Reply */
-	u32	pullup_max;	/* largest page data that is copied, not mapped */
-	u32	page_sges;	/* SGEs left for page data in a Send */
 	u32	mr_bytes;	/* one MR at worst alignment; 0: any range fits */
 };
 
 /* How the Call's bytes travel */
 enum rpcrdma_call_mode {
-	RPCRDMA_CALL_INLINE,	/* RDMA_MSG, page data as SGEs of the Send */
-	RPCRDMA_CALL_PULLUP,	/* RDMA_MSG, page data copied behind the head */
+	RPCRDMA_CALL_INLINE,	/* RDMA_MSG, all of it behind the header */
 	RPCRDMA_CALL_READ_CHUNK, /* RDMA_MSG, page data as a Read chunk */
 	RPCRDMA_CALL_POSITION_ZERO, /* RDMA_NOMSG, a Position-Zero Read chunk */
 };

@@ -32,7 +32,6 @@ static void draw_shape(struct draw *draw, struct rpcrdma_call_shape *s)
 	s->pages = draw_size(draw);
 	s->tail = draw_size(draw);
 	s->tail_pad = draw_u8(draw) % 4;
-	s->page_count = draw_u8(draw);
 	s->call_ddp = flags & 1;
 	s->reply_max = draw_size(draw);
 	s->reply_pages = draw_size(draw);
@@ -41,8 +40,6 @@ static void draw_shape(struct draw *draw, struct rpcrdma_call_shape *s)
 	s->option = flags & 8;
 	s->inline_send = draw_size(draw);
 	s->inline_recv = draw_size(draw);
-	s->pullup_max = draw_size(draw);
-	s->page_sges = draw_u8(draw);
 	s->mr_bytes = draw_size(draw);
 }
 
@@ -91,8 +88,7 @@ static void check_mode(const struct rpcrdma_call_shape *s,
 	wide header = ref_header(s, plan);
 	bool fits = header + s->head + s->pages + s->tail <= s->inline_send;
 
-	PROPERTY(fits == (plan->mode == RPCRDMA_CALL_INLINE ||
-			  plan->mode == RPCRDMA_CALL_PULLUP));
+	PROPERTY(fits == (plan->mode == RPCRDMA_CALL_INLINE));
 	if (!fits)
 		PROPERTY(ref_read_chunk(s, header) ==
 			 (plan->mode == RPCRDMA_CALL_READ_CHUNK));
@@ -106,11 +102,6 @@ static void check_call(const struct rpcrdma_call_shape *s)
 	rpcrdma_plan_call(&plan, s);
 	switch (plan.mode) {
 	case RPCRDMA_CALL_INLINE:
-		PROPERTY(!s->pages || s->page_count <= s->page_sges);
-		PROPERTY(total + ref_empty(s) <= s->inline_send);
-		break;
-	case RPCRDMA_CALL_PULLUP:
-		PROPERTY(s->pages);
 		PROPERTY(total + ref_empty(s) <= s->inline_send);
 		break;
 	case RPCRDMA_CALL_READ_CHUNK:
