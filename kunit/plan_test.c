@@ -17,9 +17,9 @@ KUNIT_ARRAY_PARAM(call, call_cases, call_case_desc);
 static void plan_call(struct kunit *test)
 {
 	const struct call_case *c = test->param_value;
-	struct rpcrdma_call_plan plan;
+	struct xprt_rdma_call_plan plan;
 
-	rpcrdma_plan_call(&plan, &c->shape);
+	xprt_rdma_plan_call(&plan, &c->shape);
 
 	KUNIT_EXPECT_EQ(test, plan.mode, c->want.mode);
 	KUNIT_EXPECT_EQ(test, plan.write_list, c->want.write_list);

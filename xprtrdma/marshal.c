@@ -27,7 +27,7 @@ struct xprt_rdma_call {
 	struct xprt_rdma_req *req;
 	const struct xdr_buf *snd;
 	struct xdr_buf *rcv;
-	struct rpcrdma_call_plan plan;
+	struct xprt_rdma_call_plan plan;
 	struct rpcrdma_enc enc;
 	struct xprt_rdma_mr *next;
 	int reads;
@@ -55,7 +55,7 @@ static u32 xprt_rdma_tail_pad(const struct xdr_buf *snd)
 static void xprt_rdma_plan(struct xprt_rdma_call *call)
 {
 	const struct xprt_rdma *rx = call->rx;
-	struct rpcrdma_call_shape shape = {
+	struct xprt_rdma_call_shape shape = {
 		.head = call->snd->head[0].iov_len,
 		.pages = call->snd->page_len,
 		.tail = call->snd->tail[0].iov_len,
@@ -72,14 +72,14 @@ static void xprt_rdma_plan(struct xprt_rdma_call *call)
 		.mr_bytes = (call->ep->sizes.mr_pages - 1) << PAGE_SHIFT,
 	};
 
-	rpcrdma_plan_call(&call->plan, &shape);
+	xprt_rdma_plan_call(&call->plan, &shape);
 	/* Version 2 may write a header with chunks in a longer form */
 	if (xprt_rdma_version_option(rx, true) == shape.option ||
-	    (call->plan.mode == RPCRDMA_CALL_INLINE &&
+	    (call->plan.mode == XPRT_RDMA_CALL_INLINE &&
 	     !call->plan.write_list && !call->plan.reply_chunk))
 		return;
 	shape.option = !shape.option;
-	rpcrdma_plan_call(&call->plan, &shape);
+	xprt_rdma_plan_call(&call->plan, &shape);
 }
 
 /*
@@ -110,14 +110,14 @@ static int xprt_rdma_fill_sparse_pages(struct xdr_buf *rcv)
  */
 static int xprt_rdma_map_chunks(struct xprt_rdma_call *call)
 {
-	const struct rpcrdma_call_plan *plan = &call->plan;
+	const struct xprt_rdma_call_plan *plan = &call->plan;
 	struct list_head *mrs = &call->req->mrs;
 	unsigned int parts = XPRT_RDMA_PART_ALL;
 
-	if (plan->mode == RPCRDMA_CALL_READ_CHUNK)
+	if (plan->mode == XPRT_RDMA_CALL_READ_CHUNK)
 		call->reads = xprt_rdma_mrs_map(call->rx, mrs, call->snd,
 						XPRT_RDMA_PART_PAGES, false);
-	else if (plan->mode == RPCRDMA_CALL_POSITION_ZERO)
+	else if (plan->mode == XPRT_RDMA_CALL_POSITION_ZERO)
 		call->reads = xprt_rdma_mrs_map(call->rx, mrs, call->snd,
 						XPRT_RDMA_PART_ALL, false);
 	if (call->reads < 0)
@@ -153,7 +153,7 @@ static void xprt_rdma_next_segment(struct xprt_rdma_call *call,
  */
 static u32 xprt_rdma_encode_reads(struct xprt_rdma_call *call)
 {
-	u32 position = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO ?
+	u32 position = call->plan.mode == XPRT_RDMA_CALL_POSITION_ZERO ?
 		       0 : call->snd->head[0].iov_len;
 	struct rpcrdma_segment seg;
 	u32 bytes = 0;
@@ -213,7 +213,7 @@ static void xprt_rdma_encode_lists(struct xprt_rdma_call *call)
 
 static int xprt_rdma_encode_header(struct xprt_rdma_call *call, u32 max)
 {
-	bool nomsg = call->plan.mode == RPCRDMA_CALL_POSITION_ZERO;
+	bool nomsg = call->plan.mode == XPRT_RDMA_CALL_POSITION_ZERO;
 	struct xprt_rdma_req *req = call->req;
 
 	xprt_rdma_version_form(call->rx, req);
@@ -259,8 +259,8 @@ static int xprt_rdma_call_build(struct xprt_rdma_call *call)
 	u32 pages = 0, skip = 0, len = 0;
 	int rc;
 
-	if (call->plan.mode != RPCRDMA_CALL_POSITION_ZERO) {
-		if (call->plan.mode == RPCRDMA_CALL_READ_CHUNK)
+	if (call->plan.mode != XPRT_RDMA_CALL_POSITION_ZERO) {
+		if (call->plan.mode == XPRT_RDMA_CALL_READ_CHUNK)
 			skip = xprt_rdma_tail_pad(snd);
 		else
 			pages = snd->page_len;

@@ -85,7 +85,7 @@ static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 	for (added = 0; added < nr && pool->count < pool->limit; added++) {
 		mr = xprt_rdma_mr_alloc(ep);
 		if (IS_ERR(mr)) {
-			/* Once for a connection, as the allocation is retried */
+			/* Once for a connection: it is retried */
 			if (!pool->logged_short)
 				rpcrdma_ep_warn(ep, "failed to allocate MR, %u in pool (%ld)",
 						pool->count, PTR_ERR(mr));

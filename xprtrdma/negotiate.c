@@ -6,23 +6,23 @@
  */
 #include "negotiate.h"
 
-/* A new transport speaks version 1 until rpcrdma_nego_begin() */
-void rpcrdma_nego_init(struct rpcrdma_nego *nego)
+/* A new transport speaks version 1 until xprt_rdma_nego_begin() */
+void xprt_rdma_nego_init(struct xprt_rdma_nego *nego)
 {
 	memset(nego, 0, sizeof(*nego));
-	nego->state = RPCRDMA_NEGO_SETTLED;
+	nego->state = XPRT_RDMA_NEGO_SETTLED;
 	nego->vers = RPCRDMA_V1;
 }
 
-static void settle(struct rpcrdma_nego *nego, u32 vers)
+static void settle(struct xprt_rdma_nego *nego, u32 vers)
 {
-	nego->state = RPCRDMA_NEGO_SETTLED;
+	nego->state = XPRT_RDMA_NEGO_SETTLED;
 	nego->vers = vers;
 	if (vers == RPCRDMA_V1)
 		nego->option = false;
 }
 
-static void remember_v1(struct rpcrdma_nego *nego, u64 now)
+static void remember_v1(struct xprt_rdma_nego *nego, u64 now)
 {
 	nego->v1_known = true;
 	nego->v1_since = now;
@@ -33,8 +33,8 @@ static void remember_v1(struct rpcrdma_nego *nego, u64 now)
  * version 1 is not asked again for @memory; an answer to the first message may
  * take @patience.
  */
-void rpcrdma_nego_begin(struct rpcrdma_nego *nego, u32 max, u64 now,
-			u64 memory, u64 patience)
+void xprt_rdma_nego_begin(struct xprt_rdma_nego *nego, u32 max, u64 now,
+			  u64 memory, u64 patience)
 {
 	nego->patience = patience;
 	if (now - nego->v1_since >= memory)
@@ -43,27 +43,27 @@ void rpcrdma_nego_begin(struct rpcrdma_nego *nego, u32 max, u64 now,
 		settle(nego, RPCRDMA_V1);
 		return;
 	}
-	nego->state = RPCRDMA_NEGO_FIRST;
+	nego->state = XPRT_RDMA_NEGO_FIRST;
 	nego->vers = RPCRDMA_V2;
 	nego->option = true;
 }
 
 /* A Call was sent */
-void rpcrdma_nego_sent(struct rpcrdma_nego *nego, u64 now)
+void xprt_rdma_nego_sent(struct xprt_rdma_nego *nego, u64 now)
 {
-	if (nego->state != RPCRDMA_NEGO_FIRST)
+	if (nego->state != XPRT_RDMA_NEGO_FIRST)
 		return;
-	nego->state = RPCRDMA_NEGO_WAITING;
+	nego->state = XPRT_RDMA_NEGO_WAITING;
 	nego->sent_at = now;
 }
 
 /*
  * Was the first message sent, and the time for an answer is over? Then the
- * connection is to be closed, and rpcrdma_nego_lost() draws the conclusion.
+ * connection is to be closed, and xprt_rdma_nego_lost() draws the conclusion.
  */
-bool rpcrdma_nego_expired(const struct rpcrdma_nego *nego, u64 now)
+bool xprt_rdma_nego_expired(const struct xprt_rdma_nego *nego, u64 now)
 {
-	return nego->state == RPCRDMA_NEGO_WAITING &&
+	return nego->state == XPRT_RDMA_NEGO_WAITING &&
 	       now - nego->sent_at >= nego->patience;
 }
 
@@ -74,7 +74,7 @@ static bool v1_in_range(const struct rpcrdma_hdr *hdr)
 	       hdr->err_vers_high >= RPCRDMA_V1;
 }
 
-static void heard_error(struct rpcrdma_nego *nego,
+static void heard_error(struct xprt_rdma_nego *nego,
 			const struct rpcrdma_hdr *hdr, u64 now)
 {
 	bool range = hdr->errcode == RPCRDMA_ERR_VERS;
@@ -90,7 +90,7 @@ static void heard_error(struct rpcrdma_nego *nego,
 	}
 	if (hdr->errcode == RPCRDMA_ERR_INVAL_OPTION)
 		nego->option = false;
-	nego->state = RPCRDMA_NEGO_HEARD;
+	nego->state = XPRT_RDMA_NEGO_HEARD;
 }
 
 /*
@@ -99,10 +99,10 @@ static void heard_error(struct rpcrdma_nego *nego,
  * does not shows which version it speaks. The version is then settled until the
  * connection ends.
  */
-void rpcrdma_nego_heard(struct rpcrdma_nego *nego,
-			const struct rpcrdma_hdr *hdr, u64 now)
+void xprt_rdma_nego_heard(struct xprt_rdma_nego *nego,
+			  const struct rpcrdma_hdr *hdr, u64 now)
 {
-	if (hdr->fault || nego->state == RPCRDMA_NEGO_SETTLED)
+	if (hdr->fault || nego->state == XPRT_RDMA_NEGO_SETTLED)
 		return;
 	if (hdr->proc == RPCRDMA_ERROR)
 		heard_error(nego, hdr, now);
@@ -114,9 +114,9 @@ void rpcrdma_nego_heard(struct rpcrdma_nego *nego,
  * Is a Call that went as @sent to be sent again? Yes if @hdr rejects its version
  * or option, and the next Call would go without it, so that there is no loop.
  */
-bool rpcrdma_nego_resend(const struct rpcrdma_nego *nego,
-			 const struct rpcrdma_hdr *hdr,
-			 const struct rpcrdma_form *sent)
+bool xprt_rdma_nego_resend(const struct xprt_rdma_nego *nego,
+			   const struct rpcrdma_hdr *hdr,
+			   const struct rpcrdma_form *sent)
 {
 	if (hdr->fault || hdr->proc != RPCRDMA_ERROR)
 		return false;
@@ -134,9 +134,9 @@ bool rpcrdma_nego_resend(const struct rpcrdma_nego *nego,
  * The connection ended. If the first message got no answer the next connection
  * speaks version 1 (section 5.2).
  */
-void rpcrdma_nego_lost(struct rpcrdma_nego *nego, u64 now)
+void xprt_rdma_nego_lost(struct xprt_rdma_nego *nego, u64 now)
 {
-	if (nego->state == RPCRDMA_NEGO_WAITING)
+	if (nego->state == XPRT_RDMA_NEGO_WAITING)
 		remember_v1(nego, now);
 	settle(nego, RPCRDMA_V1);
 }
@@ -145,14 +145,14 @@ void rpcrdma_nego_lost(struct rpcrdma_nego *nego, u64 now)
  * An attempt to connect was refused or timed out: the server is gone, and may be
  * another when it comes back.
  */
-void rpcrdma_nego_refused(struct rpcrdma_nego *nego)
+void xprt_rdma_nego_refused(struct xprt_rdma_nego *nego)
 {
 	nego->v1_known = false;
 }
 
 /* How the next Call is written if it has chunks; no handle is named */
-void rpcrdma_nego_form(const struct rpcrdma_nego *nego,
-		       struct rpcrdma_form *form)
+void xprt_rdma_nego_form(const struct xprt_rdma_nego *nego,
+			 struct rpcrdma_form *form)
 {
 	form->vers = nego->vers;
 	form->option = nego->option;
@@ -164,11 +164,11 @@ void rpcrdma_nego_form(const struct rpcrdma_nego *nego,
  * How the next Call is written if it has no chunk. There is no handle to
  * invalidate, so the option only asks whether the server knows it.
  */
-void rpcrdma_nego_plain_form(const struct rpcrdma_nego *nego,
-			     struct rpcrdma_form *form)
+void xprt_rdma_nego_plain_form(const struct xprt_rdma_nego *nego,
+			       struct rpcrdma_form *form)
 {
-	rpcrdma_nego_form(nego, form);
-	if (nego->state == RPCRDMA_NEGO_SETTLED)
+	xprt_rdma_nego_form(nego, form);
+	if (nego->state == XPRT_RDMA_NEGO_SETTLED)
 		form->option = false;
 }
 
@@ -176,9 +176,9 @@ void rpcrdma_nego_plain_form(const struct rpcrdma_nego *nego,
  * May the next Call name a handle to invalidate? Not the first message: a server
  * that does not know the option must not act on it.
  */
-bool rpcrdma_nego_invalidates(const struct rpcrdma_nego *nego)
+bool xprt_rdma_nego_invalidates(const struct xprt_rdma_nego *nego)
 {
-	return nego->option && nego->state == RPCRDMA_NEGO_SETTLED;
+	return nego->option && nego->state == XPRT_RDMA_NEGO_SETTLED;
 }
 
 /*
@@ -186,17 +186,17 @@ bool rpcrdma_nego_invalidates(const struct rpcrdma_nego *nego)
  * 1's until version 2 is settled. The server may not speak version 2, so every
  * receiver must be able to take a first message (section 5).
  */
-void rpcrdma_nego_thresholds(const struct rpcrdma_nego *nego,
-			     struct rpcrdma_properties *prop,
-			     const struct rpcrdma_properties *v1)
+void xprt_rdma_nego_thresholds(const struct xprt_rdma_nego *nego,
+			       struct rpcrdma_properties *prop,
+			       const struct rpcrdma_properties *v1)
 {
 	*prop = *v1;
-	if (nego->state == RPCRDMA_NEGO_SETTLED) {
+	if (nego->state == XPRT_RDMA_NEGO_SETTLED) {
 		prop->inline_send = rpcrdma_threshold(v1->inline_send,
 						      nego->vers);
 		prop->inline_recv = rpcrdma_threshold(v1->inline_recv,
 						      nego->vers);
-	} else if (nego->state != RPCRDMA_NEGO_HEARD) {
-		prop->inline_send = RPCRDMA_FIRST_MAX;
+	} else if (nego->state != XPRT_RDMA_NEGO_HEARD) {
+		prop->inline_send = XPRT_RDMA_FIRST_MAX;
 	}
 }

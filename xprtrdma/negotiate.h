@@ -8,45 +8,45 @@
 #include "rpcrdma/wire.h"
 
 /* Most bytes of a first message, which every receiver takes */
-#define RPCRDMA_FIRST_MAX	RPCRDMA_INLINE_MIN
+#define XPRT_RDMA_FIRST_MAX	RPCRDMA_INLINE_MIN
 
-enum rpcrdma_nego_state {
-	RPCRDMA_NEGO_FIRST,	/* version 2 is to be tried, nothing was sent */
-	RPCRDMA_NEGO_WAITING,	/* the first message was sent */
-	RPCRDMA_NEGO_HEARD,	/* the server speaks version 2, errors so far */
-	RPCRDMA_NEGO_SETTLED,
+enum xprt_rdma_nego_state {
+	XPRT_RDMA_NEGO_FIRST,	/* version 2 is to be tried, nothing was sent */
+	XPRT_RDMA_NEGO_WAITING,	/* the first message was sent */
+	XPRT_RDMA_NEGO_HEARD,	/* the server speaks version 2, errors so far */
+	XPRT_RDMA_NEGO_SETTLED,
 };
 
 /* Versions of a transport; times in ms of a clock that never goes back */
-struct rpcrdma_nego {
+struct xprt_rdma_nego {
 	bool			v1_known;	/* outlives connections */
 	u64			v1_since;
-	enum rpcrdma_nego_state	state;		/* of this connection */
+	enum xprt_rdma_nego_state	state;		/* of this connection */
 	u32			vers;		/* of the next Call */
 	bool			option;		/* of the next, if it has chunks */
 	u64			sent_at;	/* the first message */
 	u64			patience;	/* for its answer */
 };
 
-void rpcrdma_nego_init(struct rpcrdma_nego *nego);
-void rpcrdma_nego_begin(struct rpcrdma_nego *nego, u32 max, u64 now,
-			u64 memory, u64 patience);
-void rpcrdma_nego_sent(struct rpcrdma_nego *nego, u64 now);
-bool rpcrdma_nego_expired(const struct rpcrdma_nego *nego, u64 now);
-void rpcrdma_nego_heard(struct rpcrdma_nego *nego,
-			const struct rpcrdma_hdr *hdr, u64 now);
-bool rpcrdma_nego_resend(const struct rpcrdma_nego *nego,
-			 const struct rpcrdma_hdr *hdr,
-			 const struct rpcrdma_form *sent);
-void rpcrdma_nego_lost(struct rpcrdma_nego *nego, u64 now);
-void rpcrdma_nego_refused(struct rpcrdma_nego *nego);
-void rpcrdma_nego_form(const struct rpcrdma_nego *nego,
-		       struct rpcrdma_form *form);
-void rpcrdma_nego_plain_form(const struct rpcrdma_nego *nego,
-			     struct rpcrdma_form *form);
-bool rpcrdma_nego_invalidates(const struct rpcrdma_nego *nego);
-void rpcrdma_nego_thresholds(const struct rpcrdma_nego *nego,
-			     struct rpcrdma_properties *prop,
-			     const struct rpcrdma_properties *v1);
+void xprt_rdma_nego_init(struct xprt_rdma_nego *nego);
+void xprt_rdma_nego_begin(struct xprt_rdma_nego *nego, u32 max, u64 now,
+			  u64 memory, u64 patience);
+void xprt_rdma_nego_sent(struct xprt_rdma_nego *nego, u64 now);
+bool xprt_rdma_nego_expired(const struct xprt_rdma_nego *nego, u64 now);
+void xprt_rdma_nego_heard(struct xprt_rdma_nego *nego,
+			  const struct rpcrdma_hdr *hdr, u64 now);
+bool xprt_rdma_nego_resend(const struct xprt_rdma_nego *nego,
+			   const struct rpcrdma_hdr *hdr,
+			   const struct rpcrdma_form *sent);
+void xprt_rdma_nego_lost(struct xprt_rdma_nego *nego, u64 now);
+void xprt_rdma_nego_refused(struct xprt_rdma_nego *nego);
+void xprt_rdma_nego_form(const struct xprt_rdma_nego *nego,
+			 struct rpcrdma_form *form);
+void xprt_rdma_nego_plain_form(const struct xprt_rdma_nego *nego,
+			       struct rpcrdma_form *form);
+bool xprt_rdma_nego_invalidates(const struct xprt_rdma_nego *nego);
+void xprt_rdma_nego_thresholds(const struct xprt_rdma_nego *nego,
+			       struct rpcrdma_properties *prop,
+			       const struct rpcrdma_properties *v1);
 
 #endif /* XPRT_RDMA_NEGOTIATE_H */

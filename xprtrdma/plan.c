@@ -5,7 +5,7 @@
 #include "plan.h"
 
 /* Bytes of a Transport Header without chunks, of Call and Reply */
-static u32 header_len(const struct rpcrdma_call_shape *shape)
+static u32 header_len(const struct xprt_rdma_call_shape *shape)
 {
 	const struct rpcrdma_form form = { .option = shape->option };
 
@@ -13,13 +13,13 @@ static u32 header_len(const struct rpcrdma_call_shape *shape)
 }
 
 /* Segments for one registered range */
-static u64 segments(const struct rpcrdma_call_shape *shape, u32 bytes)
+static u64 segments(const struct xprt_rdma_call_shape *shape, u32 bytes)
 {
 	return shape->mr_bytes ? rpcrdma_div_up(bytes, shape->mr_bytes) : 1;
 }
 
 /* Header bytes of a Write chunk (word 1, count) beyond an empty Write list */
-static u64 write_list_len(const struct rpcrdma_call_shape *shape)
+static u64 write_list_len(const struct xprt_rdma_call_shape *shape)
 {
 	return 2 * RPCRDMA_WORD +
 	       segments(shape, shape->reply_pages) * RPCRDMA_SEGMENT_LEN;
@@ -29,8 +29,8 @@ static u64 write_list_len(const struct rpcrdma_call_shape *shape)
  * Header bytes of the Reply chunk beyond its absence. The Reply buffer has
  * up to three ranges, head, pages and tail, each with segments of its own.
  */
-static u64 reply_chunk_len(const struct rpcrdma_call_shape *shape,
-			   const struct rpcrdma_call_plan *plan)
+static u64 reply_chunk_len(const struct xprt_rdma_call_shape *shape,
+			   const struct xprt_rdma_call_plan *plan)
 {
 	u32 total = plan->reply_chunk_bytes;
 	u32 pages = plan->write_list ? 0 : min(shape->reply_pages, total);
@@ -41,8 +41,8 @@ static u64 reply_chunk_len(const struct rpcrdma_call_shape *shape,
 	return RPCRDMA_WORD + segs * RPCRDMA_SEGMENT_LEN;
 }
 
-static void plan_reply(struct rpcrdma_call_plan *plan,
-		       const struct rpcrdma_call_shape *shape)
+static void plan_reply(struct xprt_rdma_call_plan *plan,
+		       const struct xprt_rdma_call_shape *shape)
 {
 	u32 data = min(shape->reply_pages, shape->reply_max);
 	u32 rest = shape->reply_max;
@@ -61,7 +61,7 @@ static void plan_reply(struct rpcrdma_call_plan *plan,
 	plan->reply_chunk_bytes = rest;
 }
 
-static bool read_chunk_fits(const struct rpcrdma_call_shape *s, u64 hdr)
+static bool read_chunk_fits(const struct xprt_rdma_call_shape *s, u64 hdr)
 {
 	u64 rest = (u64)s->head + s->tail - min(s->tail_pad, s->tail);
 
@@ -85,8 +85,8 @@ static bool read_chunk_fits(const struct rpcrdma_call_shape *s, u64 hdr)
  * less. Beside a Write list they are of one range for head and tail, which are
  * short there.
  */
-void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
-		       const struct rpcrdma_call_shape *shape)
+void xprt_rdma_plan_call(struct xprt_rdma_call_plan *plan,
+			 const struct xprt_rdma_call_shape *shape)
 {
 	u64 total = (u64)shape->head + shape->pages + shape->tail;
 	u64 hdr = header_len(shape);
@@ -99,10 +99,10 @@ void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
 		hdr += reply_chunk_len(shape, plan);
 
 	if (hdr + total <= shape->inline_send)
-		plan->mode = RPCRDMA_CALL_INLINE;
+		plan->mode = XPRT_RDMA_CALL_INLINE;
 	else if (shape->call_ddp && !shape->no_ddp &&
 		 read_chunk_fits(shape, hdr))
-		plan->mode = RPCRDMA_CALL_READ_CHUNK;
+		plan->mode = XPRT_RDMA_CALL_READ_CHUNK;
 	else
-		plan->mode = RPCRDMA_CALL_POSITION_ZERO;
+		plan->mode = XPRT_RDMA_CALL_POSITION_ZERO;
 }

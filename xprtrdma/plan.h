@@ -8,7 +8,7 @@
 #include "rpcrdma/wire.h"
 
 /* What a Requester knows about one RPC; sizes in bytes */
-struct rpcrdma_call_shape {
+struct xprt_rdma_call_shape {
 	u32	head;		/* the Call before the page data */
 	u32	pages;		/* page data */
 	u32	tail;		/* behind it, its XDR pad included */
@@ -25,21 +25,21 @@ struct rpcrdma_call_shape {
 };
 
 /* How the Call's bytes travel */
-enum rpcrdma_call_mode {
-	RPCRDMA_CALL_INLINE,	/* RDMA_MSG, all of it behind the header */
-	RPCRDMA_CALL_READ_CHUNK, /* RDMA_MSG, page data as a Read chunk */
-	RPCRDMA_CALL_POSITION_ZERO, /* RDMA_NOMSG, a Position-Zero Read chunk */
+enum xprt_rdma_call_mode {
+	XPRT_RDMA_CALL_INLINE,	/* RDMA_MSG, all of it behind the header */
+	XPRT_RDMA_CALL_READ_CHUNK, /* RDMA_MSG, page data as a Read chunk */
+	XPRT_RDMA_CALL_POSITION_ZERO, /* RDMA_NOMSG, all of it as a chunk */
 };
 
-/* Result of rpcrdma_plan_call() */
-struct rpcrdma_call_plan {
-	enum rpcrdma_call_mode	mode;
-	bool			write_list;	/* a Write chunk for page data */
-	bool			reply_chunk;	/* the rest may be too long inline */
-	u32			reply_chunk_bytes;
+/* Result of xprt_rdma_plan_call() */
+struct xprt_rdma_call_plan {
+	enum xprt_rdma_call_mode mode;
+	bool write_list;	/* a Write chunk for page data */
+	bool reply_chunk;	/* the rest may be too long inline */
+	u32 reply_chunk_bytes;
 };
 
-void rpcrdma_plan_call(struct rpcrdma_call_plan *plan,
-		       const struct rpcrdma_call_shape *shape);
+void xprt_rdma_plan_call(struct xprt_rdma_call_plan *plan,
+			 const struct xprt_rdma_call_shape *shape);
 
 #endif /* XPRT_RDMA_PLAN_H */

@@ -21,7 +21,8 @@ static void xprt_rdma_version_worker(struct work_struct *work)
 		container_of(work, struct xprt_rdma, version.worker.work);
 
 	mutex_lock(&rx->lock);
-	if (rx->ep && rpcrdma_nego_expired(&rx->version.nego, xprt_rdma_now()))
+	if (rx->ep &&
+	    xprt_rdma_nego_expired(&rx->version.nego, xprt_rdma_now()))
 		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
 				       "no answer to a version 2 message: trying version 1");
 	mutex_unlock(&rx->lock);
@@ -29,7 +30,7 @@ static void xprt_rdma_version_worker(struct work_struct *work)
 
 void xprt_rdma_version_init(struct xprt_rdma *rx)
 {
-	rpcrdma_nego_init(&rx->version.nego);
+	xprt_rdma_nego_init(&rx->version.nego);
 	INIT_DELAYED_WORK(&rx->version.worker, xprt_rdma_version_worker);
 }
 
@@ -58,11 +59,11 @@ static void xprt_rdma_version_apply(struct xprt_rdma *rx,
 	struct xprt_rdma_version *version = &rx->version;
 	struct rpcrdma_properties prop;
 
-	if (version->nego.state == RPCRDMA_NEGO_SETTLED)
+	if (version->nego.state == XPRT_RDMA_NEGO_SETTLED)
 		WRITE_ONCE(ep->version, version->nego.vers);
-	rpcrdma_nego_form(&version->nego, &version->form);
-	rpcrdma_nego_plain_form(&version->nego, &version->plain_form);
-	rpcrdma_nego_thresholds(&version->nego, &prop, &ep->prop);
+	xprt_rdma_nego_form(&version->nego, &version->form);
+	xprt_rdma_nego_plain_form(&version->nego, &version->plain_form);
+	xprt_rdma_nego_thresholds(&version->nego, &prop, &ep->prop);
 	WRITE_ONCE(rx->inline_send, prop.inline_send);
 	WRITE_ONCE(rx->inline_recv, prop.inline_recv);
 }
@@ -75,8 +76,8 @@ void xprt_rdma_version_begin(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 	u64 timeout = (u64)READ_ONCE(xprt_rdma_version_timeout) * MSEC_PER_SEC;
 
 	mutex_lock(&rx->lock);
-	rpcrdma_nego_begin(&rx->version.nego, ep->max_version, xprt_rdma_now(),
-			   memory, timeout);
+	xprt_rdma_nego_begin(&rx->version.nego, ep->max_version,
+			     xprt_rdma_now(), memory, timeout);
 	xprt_rdma_version_apply(rx, ep);
 	mutex_unlock(&rx->lock);
 }
@@ -85,7 +86,7 @@ void xprt_rdma_version_begin(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 void xprt_rdma_version_end(struct xprt_rdma *rx)
 {
 	mutex_lock(&rx->lock);
-	rpcrdma_nego_lost(&rx->version.nego, xprt_rdma_now());
+	xprt_rdma_nego_lost(&rx->version.nego, xprt_rdma_now());
 	mutex_unlock(&rx->lock);
 }
 
@@ -95,7 +96,7 @@ void xprt_rdma_version_refused(struct xprt_rdma *rx, int err)
 	if (err != -ECONNREFUSED && err != -ETIMEDOUT)
 		return;
 	mutex_lock(&rx->lock);
-	rpcrdma_nego_refused(&rx->version.nego);
+	xprt_rdma_nego_refused(&rx->version.nego);
 	mutex_unlock(&rx->lock);
 }
 
@@ -127,7 +128,7 @@ void xprt_rdma_version_form(const struct xprt_rdma *rx,
 		return;
 	}
 	req->form = rx->version.form;
-	if (rpcrdma_nego_invalidates(&rx->version.nego))
+	if (xprt_rdma_nego_invalidates(&rx->version.nego))
 		req->form.inv_handle = xprt_rdma_best_handle(req);
 }
 
@@ -137,11 +138,11 @@ void xprt_rdma_version_form(const struct xprt_rdma *rx,
  */
 void xprt_rdma_version_sent(struct xprt_rdma *rx)
 {
-	struct rpcrdma_nego *nego = &rx->version.nego;
+	struct xprt_rdma_nego *nego = &rx->version.nego;
 
-	if (likely(nego->state != RPCRDMA_NEGO_FIRST))
+	if (likely(nego->state != XPRT_RDMA_NEGO_FIRST))
 		return;
-	rpcrdma_nego_sent(nego, xprt_rdma_now());
+	xprt_rdma_nego_sent(nego, xprt_rdma_now());
 	mod_delayed_work(xprtiod_workqueue, &rx->version.worker,
 			 msecs_to_jiffies(nego->patience) + 1);
 }
@@ -160,9 +161,9 @@ bool xprt_rdma_version_heard(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
 	if (xprt_rdma_version_settled(rx))
 		return true;
 	mutex_lock(&rx->lock);
-	if (rx->version.nego.state != RPCRDMA_NEGO_SETTLED) {
+	if (rx->version.nego.state != XPRT_RDMA_NEGO_SETTLED) {
 		grants = hdr->proc != RPCRDMA_ERROR;
-		rpcrdma_nego_heard(&rx->version.nego, hdr, xprt_rdma_now());
+		xprt_rdma_nego_heard(&rx->version.nego, hdr, xprt_rdma_now());
 		xprt_rdma_version_apply(rx, ep);
 	}
 	mutex_unlock(&rx->lock);
@@ -182,7 +183,7 @@ bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
 	struct rpc_rqst *rqst = &req->rqst;
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 
-	if (!rpcrdma_nego_resend(&req->rx->version.nego, hdr, &req->form))
+	if (!xprt_rdma_nego_resend(&req->rx->version.nego, hdr, &req->form))
 		return false;
 	spin_lock(&xprt->transport_lock);
 	xprt->connect_cookie++;
@@ -207,6 +208,6 @@ u32 xprt_rdma_version_bc_hdr_len(const struct xprt_rdma *rx)
 void xprt_rdma_version_show(const struct xprt_rdma *rx, struct seq_file *seq)
 {
 	seq_printf(seq, " inv_option=%s v1_server=%s",
-		   rpcrdma_nego_invalidates(&rx->version.nego) ? "yes" : "no",
+		   xprt_rdma_nego_invalidates(&rx->version.nego) ? "yes" : "no",
 		   rx->version.nego.v1_known ? "yes" : "no");
 }

@@ -204,7 +204,7 @@ struct xprt_rdma_stats {
  * @worker: runs if the first message in a version is not answered
  */
 struct xprt_rdma_version {
-	struct rpcrdma_nego nego;
+	struct xprt_rdma_nego nego;
 	struct rpcrdma_form form;
 	struct rpcrdma_form plain_form;
 	struct delayed_work worker;
@@ -337,7 +337,7 @@ void xprt_rdma_version_show(const struct xprt_rdma *rx, struct seq_file *seq);
 /* A settled version stays so as long as anything is received */
 static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
 {
-	return READ_ONCE(rx->version.nego.state) == RPCRDMA_NEGO_SETTLED;
+	return READ_ONCE(rx->version.nego.state) == XPRT_RDMA_NEGO_SETTLED;
 }
 
 /* Is a Call, with chunks or without, written by the option? */

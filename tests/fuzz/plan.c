@@ -24,7 +24,7 @@ static u32 draw_size(struct draw *draw)
 	}
 }
 
-static void draw_shape(struct draw *draw, struct rpcrdma_call_shape *s)
+static void draw_shape(struct draw *draw, struct xprt_rdma_call_shape *s)
 {
 	u8 flags = draw_u8(draw);
 
@@ -45,20 +45,20 @@ static void draw_shape(struct draw *draw, struct rpcrdma_call_shape *s)
 
 typedef unsigned __int128 wide;
 
-static wide ref_segments(const struct rpcrdma_call_shape *s, wide bytes)
+static wide ref_segments(const struct xprt_rdma_call_shape *s, wide bytes)
 {
 	return s->mr_bytes ? (bytes + s->mr_bytes - 1) / s->mr_bytes : 1;
 }
 
 /* Header octets of a Call that offers nothing */
-static u32 ref_empty(const struct rpcrdma_call_shape *s)
+static u32 ref_empty(const struct xprt_rdma_call_shape *s)
 {
 	return s->option ? 44 : 28;
 }
 
 /* Header octets of a Call that offers what is planned */
-static wide ref_header(const struct rpcrdma_call_shape *s,
-		       const struct rpcrdma_call_plan *plan)
+static wide ref_header(const struct xprt_rdma_call_shape *s,
+		       const struct xprt_rdma_call_plan *plan)
 {
 	wide bytes = plan->reply_chunk_bytes, pages = 0, len = ref_empty(s);
 
@@ -72,7 +72,7 @@ static wide ref_header(const struct rpcrdma_call_shape *s,
 	return pages ? len + 16 * (ref_segments(s, pages) + 1) : len;
 }
 
-static bool ref_read_chunk(const struct rpcrdma_call_shape *s, wide header)
+static bool ref_read_chunk(const struct xprt_rdma_call_shape *s, wide header)
 {
 	wide rest = (wide)s->head + s->tail;
 
@@ -82,34 +82,34 @@ static bool ref_read_chunk(const struct rpcrdma_call_shape *s, wide header)
 	return header + 24 * ref_segments(s, s->pages) + rest <= s->inline_send;
 }
 
-static void check_mode(const struct rpcrdma_call_shape *s,
-		       const struct rpcrdma_call_plan *plan)
+static void check_mode(const struct xprt_rdma_call_shape *s,
+		       const struct xprt_rdma_call_plan *plan)
 {
 	wide header = ref_header(s, plan);
 	bool fits = header + s->head + s->pages + s->tail <= s->inline_send;
 
-	PROPERTY(fits == (plan->mode == RPCRDMA_CALL_INLINE));
+	PROPERTY(fits == (plan->mode == XPRT_RDMA_CALL_INLINE));
 	if (!fits)
 		PROPERTY(ref_read_chunk(s, header) ==
-			 (plan->mode == RPCRDMA_CALL_READ_CHUNK));
+			 (plan->mode == XPRT_RDMA_CALL_READ_CHUNK));
 }
 
-static void check_call(const struct rpcrdma_call_shape *s)
+static void check_call(const struct xprt_rdma_call_shape *s)
 {
 	u64 total = (u64)s->head + s->pages + s->tail;
-	struct rpcrdma_call_plan plan;
+	struct xprt_rdma_call_plan plan;
 
-	rpcrdma_plan_call(&plan, s);
+	xprt_rdma_plan_call(&plan, s);
 	switch (plan.mode) {
-	case RPCRDMA_CALL_INLINE:
+	case XPRT_RDMA_CALL_INLINE:
 		PROPERTY(total + ref_empty(s) <= s->inline_send);
 		break;
-	case RPCRDMA_CALL_READ_CHUNK:
+	case XPRT_RDMA_CALL_READ_CHUNK:
 		PROPERTY(s->call_ddp && !s->no_ddp && s->pages);
 		PROPERTY(s->head && s->head % 4 == 0);
 		PROPERTY(s->head < s->inline_send);
 		break;
-	case RPCRDMA_CALL_POSITION_ZERO:
+	case XPRT_RDMA_CALL_POSITION_ZERO:
 		PROPERTY(total + ref_empty(s) > s->inline_send ||
 			 plan.write_list || plan.reply_chunk);
 		break;
@@ -218,7 +218,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct draw draw = { data, size };
 	struct rpcrdma_device_limits dev;
-	struct rpcrdma_call_shape shape;
+	struct xprt_rdma_call_shape shape;
 	struct rpcrdma_queue_want want;
 
 	draw_shape(&draw, &shape);
