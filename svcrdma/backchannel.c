@@ -368,7 +368,7 @@ static struct xprt_class bc_class;
 static bool bc_publish(struct svc_xprt *sxprt, struct rpc_xprt *xprt)
 {
 	xprt_get(xprt);
-	/* A Reply may come at once: what it finds is complete */
+	/* A Reply may come at once: @xprt is complete */
 	if (!cmpxchg_release(&sxprt->xpt_bc_xprt, NULL, xprt))
 		return true;
 	xprt_put(xprt);

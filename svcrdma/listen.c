@@ -49,7 +49,7 @@ static const u8 svc_rdma_listener_next[] = {
  * @xprt: sunrpc's part
  * @id: CM id, or NULL; private to creation, the work and the detach, which do
  *	not overlap
- * @lock: protects what follows
+ * @lock: protects the members that follow
  * @state: where it stands
  * @why: reason for which it went down, if that is not logged yet
  * @pending: connections that are not accepted yet

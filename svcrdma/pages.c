@@ -34,7 +34,7 @@ unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr)
 
 /*
  * Gives pages to the pool; the array has others on return. Pages that the pool
- * cannot hold, or that somebody else refers to, are put.
+ * cannot hold, or that have other references, are put.
  */
 void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 {

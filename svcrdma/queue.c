@@ -185,7 +185,7 @@ bool svc_rdma_queue_reads(struct svc_rdma_call *call)
 }
 
 /*
- * Takes what a thread is to do next: a Call that is complete, a Call whose
+ * Takes the next job of a thread: a Call that is complete, a Call whose
  * Reads may begin and are charged, or a message.
  *
  * XPT_DATA is cleared with the last one, not by a thread that finds none: that

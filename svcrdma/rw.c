@@ -28,7 +28,7 @@
  * @ctx: rdma_rw's part
  * @large: size class
  * @nents: entries of @sgl in use
- * @sgl: what is moved
+ * @sgl: the memory that is moved
  */
 struct svc_rdma_rw {
 	struct svc_rdma_rw *next;

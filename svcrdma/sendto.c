@@ -42,7 +42,7 @@ static void leave_range(struct svc_rdma_reply *reply, u32 from, u32 to)
 
 /*
  * Results go into Write chunks in their order (RFC 8166, section 4.3.2.1; RFC
- * 8267, section 6.4.1); what remains is sent without their XDR roundup (RFC
+ * 8267, section 6.4.1); the rest is sent without their XDR roundup (RFC
  * 8166, section 3.4.4.4). A chunk without room asks for the result inline
  * (section 4.3.2.3).
  */
@@ -216,7 +216,7 @@ static int put_inline(struct svc_rdma_reply *reply)
 	return 0;
 }
 
-/* RFC 8166, section 3.5.3: what does not fit inline */
+/* RFC 8166, section 3.5.3: a Reply that does not fit inline */
 static int build_long_reply(struct svc_rdma_reply *reply)
 {
 	const struct rpcrdma_hdr *hdr = &reply->call->recv->hdr;
@@ -427,7 +427,7 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	inv_handle = rpcrdma_hdr_inv_handle(hdr, ep->prop.remote_inv,
 					    ep->local.remote_inv);
 	/* From its first Reply on the version is settled, and the client's next
-	 * Call may overtake what comes behind the post.
+	 * Call may overtake anything behind the post.
 	 */
 	if (READ_ONCE(ep->version) != vers)
 		WRITE_ONCE(ep->version, vers);

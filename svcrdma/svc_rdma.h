@@ -57,7 +57,7 @@ struct svc_rdma_page_limit {
 };
 
 /**
- * struct svc_rdma_queue - what may run next on a connection: private to queue.c
+ * struct svc_rdma_queue - next jobs of a connection: private to queue.c
  * @lock: protects all of it; a plain one, as nothing runs in a softirq
  * @detached: sunrpc has detached the svc_xprt: do not touch it any more
  * @ring: Receives that no thread has taken yet, with room for all
@@ -101,8 +101,8 @@ struct svc_rdma_queue {
  * @limits: the headers that we accept
  * @use: read: @ep's QP and device exist. Write: ops.release
  * @released: protected by @use: they do not exist any more
- * @queue: what may run next, and how much may be in flight
- * @lock: protects what follows
+ * @queue: next jobs, and limits of resources in flight
+ * @lock: protects the members that follow
  * @nr_calls: Call contexts in existence
  * @nr_sends: Send contexts in existence
  * @nr_rws: RDMA Read and Write contexts in use
@@ -400,7 +400,7 @@ static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
 
 /* pages.c */
 
-/* Somebody else refers to a page of an nfsd thread: do not write to it */
+/* A page of an nfsd thread has other references: do not write to it */
 static inline bool svc_rdma_page_is_shared(struct page *page)
 {
 	return page_ref_count(page) != 1;

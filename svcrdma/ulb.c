@@ -29,7 +29,7 @@ int svc_rdma_result_payload(struct svc_rqst *rqstp, unsigned int offset,
 	return 0;
 }
 
-/* With integrity or privacy the message is not what the Upper Layer encoded */
+/* With integrity or privacy the message differs from the one that nfsd encoded */
 static bool may_reduce(const struct svc_rqst *rqstp)
 {
 	switch (rqstp->rq_cred.cr_flavor) {
