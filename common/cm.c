@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The handshake: what the connection manager tells us, connecting to a
+ * The handshake: events of the connection manager, connecting to a
  * Responder, and accepting a Requester.
  */
 
@@ -297,7 +297,7 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 		rpcrdma_ep_unregister(ep);
 		ep->id = NULL;
 		ep->device = NULL;
-		/* What the teardown would have dropped */
+		/* The teardown would have dropped these */
 		put_net(ep->net);
 		rpcrdma_ep_put(ep);
 	}

@@ -3,7 +3,7 @@
  * Our record of each RDMA device: which endpoints use it, and the protection
  * domain that those share which expose no memory. When the device is removed,
  * every endpoint on it fails, and the removal waits until they have let go of
- * it. It never waits for what sunrpc still refers to.
+ * it. It never waits for references that sunrpc holds.
  */
 
 #include <linux/slab.h>
@@ -173,7 +173,7 @@ bool rpcrdma_device_credits_changed(struct rpcrdma_ep *ep, u32 credits)
 /*
  * Can a peer reach memory of this endpoint's? A Responder offers none. But on
  * iWARP an RDMA Read is a Write by the peer in the end, and rdma_rw registers
- * where it goes to for that: who knows the STag can write there as well.
+ * its target for that: a peer that knows the STag can write there as well.
  */
 static bool rpcrdma_ep_exposes_memory(const struct rpcrdma_ep *ep)
 {

@@ -18,7 +18,7 @@
 /* Of one RPC: two chunks of sixteen segments each, and some (RFC 8267, section 6.4.2) */
 #define RPCRDMA_RW_CTXS_LEAST		48U
 
-/* A device flushes what was posted within milliseconds; a guest may be slow to see it */
+/* A device flushes its queues within milliseconds; a guest may be slow to see it */
 #define RPCRDMA_FLUSH_TIMEOUT		(30 * HZ)
 
 static atomic_t rpcrdma_ep_numbers;
@@ -163,7 +163,7 @@ static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
 		return false;
 	ib_drain_rq(ep->qp);
 	ib_drain_sq(ep->qp);
-	/* Where they could not post, nobody has waited for the handler that runs */
+	/* If they could not post, a handler may still run */
 	flush_work(&ep->recv_cq->work);
 	flush_work(&ep->send_cq->work);
 	return rpcrdma_ep_all_back(ep);
@@ -227,7 +227,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
  * @ep: endpoint that was closed or has failed
  *
  * Context: process, sleeps; not in a callback of @ep. Bounded: a device has
- * RPCRDMA_FLUSH_TIMEOUT to give back what was posted.
+ * RPCRDMA_FLUSH_TIMEOUT to flush its queues.
  */
 void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep)
 {
@@ -236,7 +236,7 @@ void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep)
 
 /**
  * rpcrdma_ep_create - an endpoint that is not connected to anything
- * @attr: what the side wants of it
+ * @attr: its parameters
  *
  * Context: process, may sleep. The caller owns a reference. The endpoint
  * itself holds another until it is DEAD: it must be connected, adopted, or

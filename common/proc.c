@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What users read: /proc/net/rpcrdma/{connections,listeners}, in each network
+ * For users: /proc/net/rpcrdma/{connections,listeners}, in each network
  * namespace. One line per object, key=value fields; new fields are only ever
  * appended.
  */

@@ -12,7 +12,7 @@
 #include "rpcrdma/trace.h"
 
 /**
- * struct rpcrdma_recvq - Receive buffers and who refills them
+ * struct rpcrdma_recvq - Receive buffers and their refill
  * @ep: endpoint it serves
  * @recvs: all buffers
  * @count: how many
@@ -79,7 +79,7 @@ static struct ib_recv_wr *rpcrdma_recvq_take(struct rpcrdma_recvq *rq)
 	return first;
 }
 
-/* What the device did not take is free, but will not be posted again */
+/* WRs that the device did not accept are free, but are not posted again */
 static void rpcrdma_recvq_unpost(const struct ib_recv_wr *wr)
 {
 	const struct ib_recv_wr *next;
@@ -217,7 +217,7 @@ static int rpcrdma_recvs_create(struct rpcrdma_recvq *rq, u32 size)
 		for (n = 0; n < nr; n++)
 			rpcrdma_recv_init(rq, &rq->recvs[i++], block, n * size,
 					  size);
-		/* What failed once is not tried again and again */
+		/* A large block failed once: do not try again and again */
 		if (nr < each)
 			each = 1;
 	}
@@ -331,7 +331,7 @@ void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep)
 
 /**
  * rpcrdma_recv_put - a side is done with a message
- * @recv: what rpcrdma_ep_ops.received was given
+ * @recv: given to rpcrdma_ep_ops.received
  *
  * The buffer is posted again, alone or with others. The caller held a
  * reference on the endpoint for as long as it held @recv outside of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The Send Queue: who may post, in which order, and when a slot is free again.
+ * The Send Queue: the order of posts, and when a slot is free again.
  * The only call of ib_post_send.
  *
  * send_slots.c counts the slots and decides which WRs are signalled: a
@@ -10,7 +10,7 @@
  * that none is forgotten when a device does not flush.
  *
  * A chain that does not fit waits in a list. The completion that frees its slots
- * posts it, in order; nobody sleeps for it. When the connection ends,
+ * posts it, in order; no task sleeps for it. When the connection ends,
  * rpcrdma_sendq_flush() returns every chain to its owner.
  *
  * The lock is taken in process context only, and leaves softirqs on: a softirq

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The state of a connection, who may change it, and where every failure goes.
+ * States of a connection, the funnel that every failure goes through, and the
+ * failure log.
  * Calls no other file of this layer, so that all of them may call it.
  */
 

@@ -98,7 +98,7 @@ void rpcrdma_rpc_wake_sender(struct rpc_xprt *xprt)
 	spin_unlock(&xprt->transport_lock);
 	if (!room)
 		return;
-	/* As if the Send Queue had been full: this is what wakes senders */
+	/* Senders are woken as if the Send Queue had been full */
 	xprt_wait_for_buffer_space(xprt);
 	rpcrdma_rpc_write_space(xprt);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The only file that knows a kernel version. Written for 6.12; what 6.1 lacks
- * or names differently is filled in here. Force-included before every file.
+ * The only file that knows a kernel version. Written for 6.12; fills in
+ * names and functions that 6.1 lacks. Force-included before every file.
  *
- * An older kernel's difference is named by what it lacks, so that a reader of
+ * An older kernel's difference is named by the feature it lacks, so that a reader of
  * the code that uses it sees the newer kernel's form only.
  */
 #ifndef RPCRDMA_COMPAT_H

@@ -118,8 +118,8 @@ struct rpcrdma_sendq {
 };
 
 /**
- * enum rpcrdma_recv_owner - who may touch a Receive buffer
- * @RPCRDMA_RECV_FREE: nobody; it is in the free list
+ * enum rpcrdma_recv_owner - owner of a Receive buffer
+ * @RPCRDMA_RECV_FREE: none; it is in the free list
  * @RPCRDMA_RECV_POSTED: the device
  * @RPCRDMA_RECV_HELD: a side, until it calls rpcrdma_recv_put()
  */
@@ -140,7 +140,7 @@ enum rpcrdma_recv_owner {
  * @recvq: where it belongs
  * @ep: endpoint of the completion
  * @free: in the free list
- * @owner: who may touch it
+ * @owner: its owner
  * @len: bytes received
  * @invalidated: the peer used Send With Invalidate
  * @inv_rkey: of this rkey
@@ -200,7 +200,7 @@ enum rpcrdma_ep_state {
  *	workqueue, may sleep, must not wait for the teardown.
  * @release: both queues are drained, or the device is abandoned; @received is
  *	not running and will not be called again. A Responder's QP still exists.
- *	Release MRs, unmap what is mapped, put Receives still held elsewhere out
+ *	Release MRs, undo DMA mappings, put Receives still held elsewhere out
  *	of use. Process context, may sleep.
  * @swaps: (optional) memory is swapped out by way of this connection, or of the
  *	next one: the teardown may use the kernel's reserves. Process context.
@@ -571,7 +571,7 @@ static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
 	return ep->sendq.slots.max_chain;
 }
 
-/* One line per event: side, peer, device, and what happened */
+/* One line per event: side, peer, device, and the event */
 #define rpcrdma_ep_warn(ep, fmt, ...)					\
 do {									\
 	const struct rpcrdma_ep *__ep = (ep);				\
