@@ -13,7 +13,6 @@ static void answer_case_desc(const struct answer_case *c, char *desc)
 }
 
 KUNIT_ARRAY_PARAM(answer, answer_cases, answer_case_desc);
-KUNIT_ARRAY_PARAM(answer_v2, answer_v2_cases, answer_case_desc);
 
 static void expect_action(struct kunit *test, const struct answer_case *c,
 			  enum rpcrdma_role role,
@@ -44,6 +43,9 @@ static void answers_requester(struct kunit *test)
 		      &requester_limits);
 }
 
+#ifdef CONFIG_RPCRDMA_V2
+KUNIT_ARRAY_PARAM(answer_v2, answer_v2_cases, answer_case_desc);
+
 static void answers_v2_responder(struct kunit *test)
 {
 	expect_action(test, test->param_value, RPCRDMA_RESPONDER,
@@ -55,6 +57,7 @@ static void answers_v2_requester(struct kunit *test)
 	expect_action(test, test->param_value, RPCRDMA_REQUESTER,
 		      &requester_limits_v2);
 }
+#endif /* CONFIG_RPCRDMA_V2 */
 
 /* Who speaks version two as well does with the others what he did before */
 static void answers_v1_beside_v2(struct kunit *test)
@@ -423,8 +426,10 @@ static void answers_in_place(struct kunit *test)
 static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE_PARAM(answers_responder, answer_gen_params),
 	KUNIT_CASE_PARAM(answers_requester, answer_gen_params),
+#ifdef CONFIG_RPCRDMA_V2
 	KUNIT_CASE_PARAM(answers_v2_responder, answer_v2_gen_params),
 	KUNIT_CASE_PARAM(answers_v2_requester, answer_v2_gen_params),
+#endif
 	KUNIT_CASE(answers_v1_beside_v2),
 	KUNIT_CASE(answers_complete),
 	KUNIT_CASE(answers_may_be_reply),

@@ -11,6 +11,13 @@
 #define OPT_INV_MSG	0x494e5600U
 #define OPT_INV_NOMSG	0x494e5601U
 
+/* Of a header that is in order */
+#ifdef CONFIG_RPCRDMA_V2
+#define FAULT_V2	RPCRDMA_FAULT_NONE
+#else
+#define FAULT_V2	RPCRDMA_FAULT_VERSION
+#endif
+
 /* As frame_limits */
 static const struct rpcrdma_limits frame_limits_v2 = {
 	.vers_min	= RPCRDMA_V1,

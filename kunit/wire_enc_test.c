@@ -118,6 +118,7 @@ static void wire_encode_errors(struct kunit *test)
 	expect_octets(test, &enc, option, sizeof(option));
 }
 
+#ifdef CONFIG_RPCRDMA_V2
 static void encode_option(struct rpcrdma_enc *enc)
 {
 	static const struct rpcrdma_form form = {
@@ -184,6 +185,7 @@ static void wire_encode_option_empty(struct kunit *test)
 
 	expect_octets(test, &enc, want, sizeof(want));
 }
+#endif /* CONFIG_RPCRDMA_V2 */
 
 /* Without the option there is neither length nor handle to write */
 static void wire_encode_form(struct kunit *test)
@@ -222,6 +224,7 @@ static void expect_overflow(struct kunit *test, const struct rpcrdma_enc *enc,
 	KUNIT_EXPECT_EQ(test, memcmp(enc->buf, whole, enc->len), 0);
 }
 
+#ifdef CONFIG_RPCRDMA_V2
 static void wire_encode_option_overflow(struct kunit *test)
 {
 	u8 *buf, whole[sizeof(encoded_option)];
@@ -241,6 +244,7 @@ static void wire_encode_option_overflow(struct kunit *test)
 		expect_overflow(test, &enc, max, whole);
 	}
 }
+#endif /* CONFIG_RPCRDMA_V2 */
 
 static void wire_form_of_reply(struct kunit *test)
 {
@@ -402,10 +406,14 @@ static struct kunit_case wire_enc_cases[] = {
 	KUNIT_CASE(wire_encode_lists),
 	KUNIT_CASE(wire_encode_empty),
 	KUNIT_CASE(wire_encode_errors),
+#ifdef CONFIG_RPCRDMA_V2
 	KUNIT_CASE(wire_encode_option),
 	KUNIT_CASE(wire_encode_option_empty),
+#endif
 	KUNIT_CASE(wire_encode_form),
+#ifdef CONFIG_RPCRDMA_V2
 	KUNIT_CASE(wire_encode_option_overflow),
+#endif
 	KUNIT_CASE(wire_form_of_reply),
 	KUNIT_CASE(wire_encode_overflow),
 	KUNIT_CASE(wire_encode_no_list_end),
