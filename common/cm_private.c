@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * RPC-over-RDMA version 1 CM Private Data (RFC 8797): encode, find, decode,
- * and combine what both sides said. Pure.
+ * and combine those of both sides. Pure.
  */
 #include "rpcrdma/wire.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a side does with a message that it received. Pure. The table of all
+ * From a decoded header and a role to an action. Pure. The table of all
  * actions is in Documentation/answers.rst and kunit/answers_cases.h.
  */
 #include "rpcrdma/wire.h"
@@ -83,9 +83,9 @@ static enum rpcrdma_action dispatch_requester(const struct rpcrdma_hdr *hdr,
 }
 
 /**
- * rpcrdma_dispatch - what a side does with a message that it received
+ * rpcrdma_dispatch - choose the action for a received message
  * @hdr: header as rpcrdma_decode() left it, with or without a fault
- * @role: who received the message
+ * @role: side that received the message
  * @invalidated: it came by Send With Invalidate
  *
  * A Responder treats a message of unknown direction as a Call, and answers one

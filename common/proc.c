@@ -17,7 +17,7 @@ static LIST_HEAD(rpcrdma_listeners);
 
 /**
  * rpcrdma_proc_add_listener - show a listener
- * @listener: filled in by the caller, who keeps it
+ * @listener: filled in by the caller, and kept by it
  */
 void rpcrdma_proc_add_listener(struct rpcrdma_listener *listener)
 {

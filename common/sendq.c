@@ -323,7 +323,7 @@ bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
  *
  * A device made of software may send in a softirq. If @alone, the softirq runs
  * here, as soon as softirqs are on again. Otherwise a thread is woken for it: one
- * switch more, but it sends for all who post before it runs, and its completions
+ * switch more, but it sends for all that is posted before it runs, and its completions
  * come together as well. An adapter does not care.
  *
  * Context: process; does not sleep.

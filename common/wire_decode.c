@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Reading a Transport Header (RFC 8166, section 4): one pass that checks
- * everything, and iterators over what it has checked. Pure.
+ * everything, and iterators over the checked header. Pure.
  */
 #include "rpcrdma/wire.h"
 
@@ -328,9 +328,9 @@ static enum rpcrdma_fault dec_header(struct rpcrdma_decoder *dec)
  * @hdr: the view to fill; it borrows @buf
  * @buf: received bytes
  * @len: how many
- * @lim: what the receiver accepts
+ * @lim: limits of the receiver
  *
- * Nothing after this can fail: the iterators walk only what was checked here.
+ * Nothing after this can fail: the iterators walk only checked bytes.
  *
  * Decisions where RFC 8166 leaves room:
  *

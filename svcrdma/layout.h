@@ -22,7 +22,7 @@ struct rpcrdma_extent {
 	u32			msg;	/* offset in the assembled message */
 	u32			len;	/* never 0 */
 	u32			src;	/* INLINE: offset in the Receive buffer */
-	struct rpcrdma_segment	seg;	/* READ: what to read, @len bytes */
+	struct rpcrdma_segment	seg;	/* READ: the source, @len bytes */
 };
 
 /* Yields the extents of a message, which tile [0, hdr->msg_len), in order */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What may run next on a connection, and how much may be in flight: the ring of
+ * The next job of a connection, and how much may be in flight: the ring of
  * received messages, the Calls that are ready, those that wait to read, and the
  * limits of pages and MRs.
  *

@@ -112,11 +112,11 @@ int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		return 0;
 	case -ENOSPC:
 		svc_rdma_reject_call(call,
-				     "more RDMA Reads than the Send Queue has room for");
+				     "more RDMA Reads than Send Queue slots");
 		return 0;
 	case -EINVAL: /* Bounce buffers may have moved it within its pages */
 		svc_rdma_reject_call(call,
-				     "the device cannot register what they go to");
+				     "the device cannot register the pages of its RDMA Reads");
 		return 0;
 	case -ENOTCONN:
 		break;
@@ -154,7 +154,7 @@ int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	else if (!svc_rdma_has_pages(rqstp, pages))
 		why = "more to read than a call may have";
 	else if (call->want_mrs > conn->queue.max_mrs)
-		why = "more RDMA Reads than there are MRs for";
+		why = "more RDMA Reads than MRs";
 	if (why) {
 		svc_rdma_reject_call(call, why);
 		return 0;

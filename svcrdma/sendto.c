@@ -315,7 +315,7 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 static void send_failed(struct svc_rdma_conn *conn, int rc, const char *why)
 {
 	if (rc == -ENOBUFS)
-		why = "the client does not take what is sent";
+		why = "client does not acknowledge Sends";
 	if (rc != -ENOTCONN)
 		rpcrdma_ep_fail_reason(conn->ep, rc, why);
 }
@@ -335,7 +335,7 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
 	int rc;
 
 	if (why)
-		rpcrdma_ep_warn(conn->ep, "message refused, XID 0x%08x: %s",
+		rpcrdma_ep_warn(conn->ep, "rejected XID 0x%08x: %s",
 				xid, why);
 	rpcrdma_recv_put(recv);
 	send = svc_rdma_send_get(conn, vers, GFP_NOIO);
@@ -374,18 +374,18 @@ static int not_built(struct svc_rdma_reply *reply, int rc)
 	const char *why = NULL;
 
 	if (rc == -EMSGSIZE)
-		why = "fits neither inline nor the chunks offered";
+		why = "neither inline threshold nor chunks suffice";
 	else if (rc == -ENOSPC)
-		why = "takes more RDMA Writes than the Send Queue has room for";
+		why = "more RDMA Writes than Send Queue slots";
 	else if (rc == -EDQUOT)
-		why = "takes more RDMA Writes than there are MRs for";
+		why = "more RDMA Writes than MRs";
 	else if (rc == -EAGAIN)
 		rpcrdma_ep_fail_reason(conn->ep, rc,
-				       "no MR is left to write a reply from");
+				       "MR pool exhausted while sending a Reply");
 	if (why)
 		rpcrdma_ep_warn(conn->ep,
-				"a reply of %u octets, XID 0x%08x, %s",
-				reply->buf->len, recv->hdr.xid, why);
+				"cannot send Reply, XID 0x%08x (%u bytes): %s",
+				recv->hdr.xid, reply->buf->len, why);
 	svc_rdma_send_put(reply->send);
 	if (!why)
 		return rc;

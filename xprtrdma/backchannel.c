@@ -112,7 +112,7 @@ static void xprt_rdma_bc_drop_queued(struct rpc_xprt *xprt)
 	}
 }
 
-/* The session is over: drop what is queued, free the idle slots */
+/* The session is over: drop the queued callbacks, free the idle slots */
 void xprt_rdma_bc_destroy(struct rpc_xprt *xprt, unsigned int reqs)
 {
 	struct xprt_rdma *rx = to_xprt_rdma(xprt);

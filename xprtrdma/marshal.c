@@ -181,7 +181,7 @@ static u32 xprt_rdma_encode_segments(struct xprt_rdma_call *call, int nr)
 	return bytes;
 }
 
-/* The chunk lists, from MRs in their order; and what the Reply may return */
+/* The chunk lists, from MRs in their order; notes the bytes a Reply may return */
 static void xprt_rdma_encode_lists(struct xprt_rdma_call *call)
 {
 	struct xprt_rdma_stats *stats = &call->rx->stats;

@@ -73,7 +73,7 @@ static bool read_chunk_fits(const struct xprt_rdma_call_shape *s, u64 hdr)
 }
 
 /*
- * Choose how a Call travels and what it offers its Reply.
+ * Choose how a Call travels, and the chunks that it offers its Reply.
  *
  * The Call goes inline if it fits with its chunk lists. Otherwise its page data
  * go as a Read chunk if the Upper Layer Binding allows it and the rest fits, or

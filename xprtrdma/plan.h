@@ -7,7 +7,7 @@
 
 #include "rpcrdma/wire.h"
 
-/* What a Requester knows about one RPC; sizes in bytes */
+/* One RPC as its Requester knows it; sizes in bytes */
 struct xprt_rdma_call_shape {
 	u32	head;		/* the Call before the page data */
 	u32	pages;		/* page data */

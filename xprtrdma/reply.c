@@ -118,7 +118,7 @@ static void xprt_rdma_bad_reply(struct rpcrdma_ep *ep,
 		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s", hdr->xid,
 				err == -EBADMSG ?
 				"no RPC Reply with its XID in its chunk" :
-				"not within what the call offers");
+				"not within the chunks of its Call");
 	rpcrdma_recv_put(recv);
 	req->rx->stats.bad_reply_count++;
 	spin_lock(&xprt->transport_lock);

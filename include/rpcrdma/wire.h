@@ -2,7 +2,7 @@
 /*
  * The protocol (RFC 8166, RFC 8797; version 2: draft-cel-nfsv4-rpcrdma-version-
  * two-00): constants, a checked view of a received Transport Header, a cursor
- * to write one, what to do with a received message, CM Private Data.
+ * to write one, the action for a received message, CM Private Data.
  *
  * Pure: no allocation, no lock, no page, no clock. Only the pure files know the
  * byte order of the wire.
@@ -82,7 +82,7 @@ enum rpcrdma_fault {
 	__RPCRDMA_FAULT_MAX
 };
 
-/* What a receiver accepts */
+/* Limits of a receiver */
 struct rpcrdma_limits {
 	u32	vers_min;
 	u32	vers_max;
@@ -202,7 +202,7 @@ enum rpcrdma_role {
 };
 
 /*
- * What a side does with a received message. "The RPC" is the Requester's own,
+ * The action for a received message. "The RPC" is the Requester's own,
  * or a callback of the Responder's (RFC 8167).
  */
 enum rpcrdma_action {
@@ -326,7 +326,7 @@ struct rpcrdma_cm_private {
 	u32	recv_size;	/* most bytes in one Receive */
 };
 
-/* What both sides agreed upon */
+/* The properties that both sides agreed upon */
 struct rpcrdma_properties {
 	u32	inline_send;	/* threshold from us to the peer */
 	u32	inline_recv;	/* threshold from the peer to us */
