@@ -44,10 +44,8 @@ static int rpcrdma_device_add(struct ib_device *device)
 	struct rpcrdma_device *rdev;
 
 	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL);
-	if (!rdev) {
-		pr_warn("device %s is not used: out of memory\n", device->name);
-		return -ENOMEM;
-	}
+	if (!rdev)
+		goto out_unused;
 	rdev->device = device;
 	INIT_LIST_HEAD(&rdev->eps);
 	init_completion(&rdev->idle);
@@ -57,6 +55,10 @@ static int rpcrdma_device_add(struct ib_device *device)
 	list_add_tail(&rdev->list, &rpcrdma_devices);
 	mutex_unlock(&rpcrdma_devices_lock);
 	return 0;
+
+out_unused:
+	pr_warn("device %s is not used: out of memory\n", device->name);
+	return -ENOMEM;
 }
 
 static void rpcrdma_device_remove(struct ib_device *device, void *data)
@@ -251,7 +253,7 @@ void rpcrdma_ep_register(struct rpcrdma_ep *ep)
 	mutex_unlock(&rpcrdma_eps_lock);
 }
 
-/* Possibly never registered. On return rpcrdma_for_each_ep() is done with it */
+/* Possibly never registered. On return rpcrdma_ep_walk() is done with it */
 void rpcrdma_ep_unregister(struct rpcrdma_ep *ep)
 {
 	mutex_lock(&rpcrdma_eps_lock);
@@ -260,7 +262,7 @@ void rpcrdma_ep_unregister(struct rpcrdma_ep *ep)
 }
 
 /* @fn must not wait for the end of an endpoint */
-void rpcrdma_for_each_ep(void (*fn)(struct rpcrdma_ep *ep, void *arg), void *arg)
+void rpcrdma_ep_walk(void (*fn)(struct rpcrdma_ep *ep, void *arg), void *arg)
 {
 	struct rpcrdma_ep *ep;
 

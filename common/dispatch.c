@@ -102,6 +102,8 @@ static enum rpcrdma_action dispatch_requester(const struct rpcrdma_hdr *hdr,
  *
  * Whether an RPC with that XID is in flight, and whether the handle that the
  * peer invalidated was part of it, is for the side to check.
+ *
+ * Return: the action.
  */
 enum rpcrdma_action rpcrdma_dispatch(const struct rpcrdma_hdr *hdr,
 				     enum rpcrdma_role role, bool invalidated)
@@ -125,6 +127,8 @@ static bool is_message_of(const u8 *msg, const struct rpcrdma_hdr *hdr,
  *
  * The XIDs must be the same (RFC 8166, section 4.2.1): a Reply has that of the
  * header in its own.
+ *
+ * Return: true if it is.
  */
 bool rpcrdma_is_call_of(const void *msg, const struct rpcrdma_hdr *hdr)
 {
@@ -137,6 +141,8 @@ bool rpcrdma_is_call_of(const void *msg, const struct rpcrdma_hdr *hdr)
  * @hdr: its header
  *
  * A Responder that confuses two Reply chunks writes another RPC's Reply there.
+ *
+ * Return: true if it is.
  */
 bool rpcrdma_is_reply_of(const void *msg, const struct rpcrdma_hdr *hdr)
 {
@@ -179,6 +185,8 @@ u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted,
  *
  * The whole message is either inline or in the Reply chunk (RFC 8166, section
  * 3.5). A Responder cannot have written beyond the end of a chunk.
+ *
+ * Return: false if the Reply cannot be used.
  */
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			  u64 reply_offered)
@@ -200,6 +208,8 @@ bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
  * Beside a Write chunk the Reply chunk is the memory before and behind the data
  * item. The part behind it is in place only if the item fills its memory up to
  * the next XDR word.
+ *
+ * Return: false if the Reply cannot be used.
  */
 bool rpcrdma_reply_in_place(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			    u64 head)

@@ -64,7 +64,9 @@ void rpcrdma_dmabuf_free(struct rpcrdma_dmabuf *buf)
  * @buf: buffer; nothing happens when it is mapped for @ep already
  *
  * The caller sees to it that @buf is not mapped for another endpoint, and
- * unmaps it in rpcrdma_ep_ops.release at the latest. Return: 0 or -EIO.
+ * unmaps it in rpcrdma_ep_ops.release at the latest.
+ *
+ * Return: 0 or -EIO.
  */
 int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf)
 {

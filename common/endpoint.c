@@ -316,6 +316,8 @@ void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep)
  * success that lacks bytes, and only then has its queue pair fail.
  *
  * Context: process, may sleep; the caller keeps the queue pair.
+ *
+ * Return: false if the data must not be used.
  */
 bool rpcrdma_ep_check_reads(struct rpcrdma_ep *ep)
 {

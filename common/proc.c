@@ -43,7 +43,7 @@ void rpcrdma_proc_del_listener(struct rpcrdma_listener *listener)
  * @name: the device's, "*" for any, "-" for none at the moment
  */
 void rpcrdma_proc_set_device(struct rpcrdma_listener *listener,
-			       const char *name)
+			     const char *name)
 {
 	mutex_lock(&rpcrdma_listeners_lock);
 	strscpy(listener->dev_name, name, sizeof(listener->dev_name));
@@ -83,7 +83,7 @@ static void rpcrdma_show_ep(struct rpcrdma_ep *ep, void *arg)
 
 static int rpcrdma_connections_show(struct seq_file *seq, void *unused)
 {
-	rpcrdma_for_each_ep(rpcrdma_show_ep, seq);
+	rpcrdma_ep_walk(rpcrdma_show_ep, seq);
 	return 0;
 }
 

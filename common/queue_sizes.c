@@ -147,6 +147,8 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
  * A Requester has fewer large RPCs in flight than credits, and a chain that
  * finds no slots waits. But the queue must have slots for one payload that is
  * cut into several segments.
+ *
+ * Return: their number.
  */
 u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits)
 {
@@ -190,7 +192,7 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
  * @size: bytes of a buffer, at least one
  * @page_size: bytes of a page
  *
- * The fewest that fill whole pages, if the block is not too large; else one.
+ * Return: the fewest that fill whole pages, if the block is not too large; else 1.
  */
 u32 rpcrdma_plan_recv_block(u32 size, u32 page_size)
 {

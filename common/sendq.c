@@ -294,7 +294,9 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
  * @chain: chain that was given to it
  *
  * The peer cannot answer a chain that waits. Context: process, but not within
- * the Send Queue's lock. Return: true also if only a part of it was posted.
+ * the Send Queue's lock.
+ *
+ * Return: true also if only a part of it was posted.
  */
 bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
 {
@@ -389,7 +391,7 @@ static void rpcrdma_stall_again(void)
 
 static void rpcrdma_sendqs_check(struct work_struct *work)
 {
-	rpcrdma_for_each_ep(rpcrdma_sendq_check, NULL);
+	rpcrdma_ep_walk(rpcrdma_sendq_check, NULL);
 	rpcrdma_stall_again();
 }
 

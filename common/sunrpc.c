@@ -127,7 +127,9 @@ void rpcrdma_rpc_set_port(struct rpc_xprt *xprt, unsigned short port)
  * rpcrdma_rpc_set_addresses - format the address of a transport
  * @xprt: transport whose address is set
  *
- * sunrpc shows a string that lacks memory as "(null)". Return: 0 or -EAFNOSUPPORT.
+ * sunrpc shows a string that lacks memory as "(null)".
+ *
+ * Return: 0 or -EAFNOSUPPORT.
  */
 int rpcrdma_rpc_set_addresses(struct rpc_xprt *xprt)
 {

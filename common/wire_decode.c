@@ -32,6 +32,8 @@ static const char *const fault_names[__RPCRDMA_FAULT_MAX] = {
 /**
  * rpcrdma_fault_name - words for a fault, for the log
  * @fault: any value
+ *
+ * Return: a static string.
  */
 const char *rpcrdma_fault_name(enum rpcrdma_fault fault)
 {
@@ -47,6 +49,8 @@ const char *rpcrdma_fault_name(enum rpcrdma_fault fault)
  * With the option of version 2 rdma_direction says it, whatever fault was found
  * behind it. Otherwise msg_type does, which a header with a fault in its chunk
  * lists does not reach.
+ *
+ * Return: the direction.
  */
 enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr)
 {
@@ -453,6 +457,8 @@ bool rpcrdma_write_iter_next(struct rpcrdma_write_iter *it)
  * rpcrdma_hdr_reply_chunk - the Reply chunk, if there is one
  * @hdr: accepted header
  * @chunk: set only if there is; borrows @hdr
+ *
+ * Return: false if there is none.
  */
 bool rpcrdma_hdr_reply_chunk(const struct rpcrdma_hdr *hdr,
 			     struct rpcrdma_chunk *chunk)

@@ -26,8 +26,10 @@ struct answer_case {
 	bool				invalidated;
 	struct {
 		enum rpcrdma_fault	fault;
-		enum rpcrdma_action	action;
-		enum rpcrdma_errcode	errcode;
+		struct {
+			enum rpcrdma_action	action;
+			enum rpcrdma_errcode	errcode;
+		} want;
 	} at[__RPCRDMA_ROLES];
 };
 
@@ -53,17 +55,17 @@ static const struct rpcrdma_limits requester_limits_v2 = {
 	.max_message	= U32_MAX,
 };
 
-#define WANT_CALL	RPCRDMA_ACT_CALL, 0
-#define WANT_REPLY	RPCRDMA_ACT_REPLY, 0
-#define WANT_FAIL	RPCRDMA_ACT_FAIL, 0
-#define WANT_DROP	RPCRDMA_ACT_DROP, 0
-#define WANT_CLOSE	RPCRDMA_ACT_CLOSE, 0
-#define WANT_ERR_CHUNK	RPCRDMA_ACT_ERROR, RPCRDMA_ERR_CHUNK
-#define WANT_BAD_HEADER	RPCRDMA_ACT_ERROR, RPCRDMA_ERR_BAD_HEADER
-#define WANT_FAIL_OR_ERR_VERS	RPCRDMA_ACT_FAIL_OR_ERROR, RPCRDMA_ERR_VERS
-#define WANT_FAIL_OR_ERR_CHUNK	RPCRDMA_ACT_FAIL_OR_ERROR, RPCRDMA_ERR_CHUNK
-#define WANT_FAIL_OR_BAD_HEADER	RPCRDMA_ACT_FAIL_OR_ERROR, RPCRDMA_ERR_BAD_HEADER
-#define WANT_INVAL_OPTION	RPCRDMA_ACT_FAIL_AND_ERROR, RPCRDMA_ERR_INVAL_OPTION
+#define WANT_CALL	{ RPCRDMA_ACT_CALL, 0 }
+#define WANT_REPLY	{ RPCRDMA_ACT_REPLY, 0 }
+#define WANT_FAIL	{ RPCRDMA_ACT_FAIL, 0 }
+#define WANT_DROP	{ RPCRDMA_ACT_DROP, 0 }
+#define WANT_CLOSE	{ RPCRDMA_ACT_CLOSE, 0 }
+#define WANT_ERR_CHUNK	{ RPCRDMA_ACT_ERROR, RPCRDMA_ERR_CHUNK }
+#define WANT_BAD_HEADER	{ RPCRDMA_ACT_ERROR, RPCRDMA_ERR_BAD_HEADER }
+#define WANT_FAIL_OR_ERR_VERS	{ RPCRDMA_ACT_FAIL_OR_ERROR, RPCRDMA_ERR_VERS }
+#define WANT_FAIL_OR_ERR_CHUNK	{ RPCRDMA_ACT_FAIL_OR_ERROR, RPCRDMA_ERR_CHUNK }
+#define WANT_FAIL_OR_BAD_HEADER	{ RPCRDMA_ACT_FAIL_OR_ERROR, RPCRDMA_ERR_BAD_HEADER }
+#define WANT_INVAL_OPTION	{ RPCRDMA_ACT_FAIL_AND_ERROR, RPCRDMA_ERR_INVAL_OPTION }
 
 /* Responder and Requester find the same fault, or different ones */
 #define BOTH(fault, responder, requester) \

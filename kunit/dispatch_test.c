@@ -25,10 +25,10 @@ static void expect_action(struct kunit *test, const struct answer_case *c,
 			c->at[role].fault);
 	KUNIT_EXPECT_EQ(test, hdr.fault, c->at[role].fault);
 	KUNIT_EXPECT_EQ(test, rpcrdma_dispatch(&hdr, role, c->invalidated),
-			c->at[role].action);
-	if (c->at[role].errcode)
+			c->at[role].want.action);
+	if (c->at[role].want.errcode)
 		KUNIT_EXPECT_EQ(test, rpcrdma_fault_errcode(hdr.fault),
-				c->at[role].errcode);
+				c->at[role].want.errcode);
 }
 
 static void answers_responder(struct kunit *test)
@@ -88,7 +88,7 @@ static void answers_complete(struct kunit *test)
 		c = i < count ? &answer_cases[i] : &answer_v2_cases[i - count];
 		for (role = 0; role < __RPCRDMA_ROLES; role++) {
 			faults[c->at[role].fault] = true;
-			actions[c->at[role].action] = true;
+			actions[c->at[role].want.action] = true;
 		}
 	}
 	for (i = 0; i < ARRAY_SIZE(faults); i++)

@@ -346,8 +346,7 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 	status = &listener->status;
 	rc = listener_start(listener, sap);
 	if (rc) {
-		snprintf(status->name, sizeof(status->name), "%pISpc",
-		 sap);
+		snprintf(status->name, sizeof(status->name), "%pISpc", sap);
 		pr_warn("cannot listen on %s: error %d\n", status->name, rc);
 		/* Other devices may have listened before one fails */
 		listener_abandon(listener);

@@ -77,8 +77,7 @@ static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
  * The parts of a message that its RDMA Reads left out. After them and not
  * before: the device may own the cache lines next to the bytes that it writes.
  */
-static void fill_gaps(struct svc_rqst *rqstp,
-			       const struct rpcrdma_hdr *hdr)
+static void fill_gaps(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 {
 	struct rpcrdma_msg_iter it;
 	struct rpcrdma_extent ext;

@@ -165,6 +165,8 @@ static bool rw_fits(const struct rpcrdma_ep *ep,
  * As rdma_rw_io_needs_mr(). If ib_core.force_mr is set, which is for tests, a
  * device that needs MRs only for some operations takes more of them than this.
  * Then rdma_rw may find none, and the connection ends.
+ *
+ * Return: their number.
  */
 u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
 		    enum dma_data_direction dir)

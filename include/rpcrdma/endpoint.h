@@ -516,8 +516,7 @@ void rpcrdma_unmap_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 /* device.c */
 void rpcrdma_ep_register(struct rpcrdma_ep *ep);
 void rpcrdma_ep_unregister(struct rpcrdma_ep *ep);
-void rpcrdma_for_each_ep(void (*fn)(struct rpcrdma_ep *ep, void *arg),
-			 void *arg);
+void rpcrdma_ep_walk(void (*fn)(struct rpcrdma_ep *ep, void *arg), void *arg);
 int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device);
 void rpcrdma_device_detach(struct rpcrdma_ep *ep);
 bool rpcrdma_device_credits_changed(struct rpcrdma_ep *ep, u32 credits);

@@ -145,10 +145,8 @@ __fail_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
 #define proc_net_mkdir(...) RPCRDMA_ALLOC(NULL, proc_net_mkdir(__VA_ARGS__))
 #define proc_create_net_single(...) RPCRDMA_ALLOC(NULL, proc_create_net_single(__VA_ARGS__))
 #define register_pernet_subsys(...) RPCRDMA_ALLOC(-ENOMEM, register_pernet_subsys(__VA_ARGS__))
-#ifdef register_sysctl
-#undef register_sysctl
-#define register_sysctl(path, table) \
-	RPCRDMA_ALLOC(NULL, register_sysctl_sz(path, table, ARRAY_SIZE(table)))
+#ifdef register_sysctl /* as a call of this */
+#define register_sysctl_sz(...) RPCRDMA_ALLOC(NULL, register_sysctl_sz(__VA_ARGS__))
 #else
 #define register_sysctl(...) RPCRDMA_ALLOC(NULL, register_sysctl(__VA_ARGS__))
 #endif

@@ -75,8 +75,8 @@ static void fill_line(struct line *l, const struct answer_case *c)
 		 same ? "" : "; ", same ? "" : requester);
 	for (i = 0; i < __RPCRDMA_ROLES; i++)
 		snprintf(l->cell[4 + i], sizeof(l->cell[4]), "%s%s",
-			 actions[c->at[i].action],
-			 error_name(c->at[i].errcode, c->frame[1]));
+			 actions[c->at[i].want.action],
+			 error_name(c->at[i].want.errcode, c->frame[1]));
 }
 
 static void print_rule(const int *width)
