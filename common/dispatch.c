@@ -35,9 +35,9 @@ static bool lacks_xid(const struct rpcrdma_hdr *hdr)
 /* A message shorter than its kind gets no answer (RFC 8166, section 4.5) */
 static bool is_answerable(const struct rpcrdma_hdr *hdr)
 {
-	if (hdr->vers == RPCRDMA_V1 || hdr->fault == RPCRDMA_FAULT_VERSION)
-		return hdr->len >= RPCRDMA_HDR_MIN;
-	return hdr->len >= rpcrdma_v2_smallest(hdr);
+	if (rpcrdma_is_v2(hdr->vers) && hdr->fault != RPCRDMA_FAULT_VERSION)
+		return hdr->len >= rpcrdma_v2_smallest(hdr);
+	return hdr->len >= RPCRDMA_HDR_MIN;
 }
 
 static enum rpcrdma_action dispatch_responder(const struct rpcrdma_hdr *hdr)
@@ -113,41 +113,27 @@ enum rpcrdma_action rpcrdma_dispatch(const struct rpcrdma_hdr *hdr,
 	return dispatch_responder(hdr);
 }
 
-/* rpcrdma_decode() has checked this of an inline message */
-static bool is_message_of(const u8 *msg, const struct rpcrdma_hdr *hdr,
-			  enum rpcrdma_direction type)
-{
-	return get_u32(msg) == hdr->xid && get_u32(msg + AT_RPC_TYPE) == type;
-}
-
 /**
- * rpcrdma_is_call_of - is an RPC message the Call that its header announced?
- * @msg: at least its first eight bytes, from a Position-Zero Read chunk
+ * rpcrdma_is_msg_of - is an RPC message the one that its header announced?
+ * @msg: its first eight bytes, from a Position-Zero Read chunk; or those of the
+ *	Reply chunk, if it has so many
  * @hdr: its header
+ * @type: Call or Reply
  *
  * The XIDs must be the same (RFC 8166, section 4.2.1): a Reply has that of the
- * header in its own.
+ * header in its own, and a Responder may confuse two Reply chunks.
+ * rpcrdma_decode() has checked this of an inline message.
  *
  * Return: true if it is.
  */
-bool rpcrdma_is_call_of(const void *msg, const struct rpcrdma_hdr *hdr)
+bool rpcrdma_is_msg_of(const void *msg, const struct rpcrdma_hdr *hdr,
+		       enum rpcrdma_direction type)
 {
-	return is_message_of(msg, hdr, RPCRDMA_DIR_CALL);
-}
+	const u8 *p = msg;
 
-/**
- * rpcrdma_is_reply_of - is an RPC message the Reply that its header announced?
- * @msg: the first eight bytes of the Reply chunk, if it has so many
- * @hdr: its header
- *
- * A Responder that confuses two Reply chunks writes another RPC's Reply there.
- *
- * Return: true if it is.
- */
-bool rpcrdma_is_reply_of(const void *msg, const struct rpcrdma_hdr *hdr)
-{
-	return hdr->reply_bytes >= RPC_MIN_LEN &&
-	       is_message_of(msg, hdr, RPCRDMA_DIR_REPLY);
+	if (type == RPCRDMA_DIR_REPLY && hdr->reply_bytes < RPC_MIN_LEN)
+		return false;
+	return get_u32(p) == hdr->xid && get_u32(p + AT_RPC_TYPE) == type;
 }
 
 /**
@@ -227,7 +213,9 @@ bool rpcrdma_reply_in_place(const struct rpcrdma_hdr *hdr, u64 write_offered,
  *	which binds version 1 (RFC 8797, section 4.1)
  * @able: our own device can send such a message
  *
- * Version 1 leaves the choice to the Responder.
+ * Version 1 leaves the choice to the Responder. In version 2 the Requester
+ * chooses, by the option. The handle must be of the Call's own chunks, or it
+ * might be another RPC's (draft-cel-nfsv4-reminv-design-03, section 5.3).
  *
  * Return: a handle, or 0 to invalidate none.
  */
@@ -236,5 +224,5 @@ u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced,
 {
 	if (hdr->vers == RPCRDMA_V1)
 		return announced ? hdr->longest_handle : 0;
-	return able ? rpcrdma_v2_inv_handle(hdr) : 0;
+	return able && hdr->inv_offered ? hdr->inv_handle : 0;
 }

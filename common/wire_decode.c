@@ -142,7 +142,7 @@ static enum rpcrdma_fault dec_read_list(struct rpcrdma_decoder *dec)
 			return fault;
 		if (!more)
 			break;
-		if (dec_room(dec) < RPCRDMA_WORD + RPCRDMA_SEGMENT_LEN)
+		if (dec->end - dec->at < RPCRDMA_WORD + RPCRDMA_SEGMENT_LEN)
 			return RPCRDMA_FAULT_SHORT;
 		dec_u32(dec, &next);
 		if (++hdr->read_segs > dec->lim->max_read_segs)
@@ -172,7 +172,7 @@ static enum rpcrdma_fault dec_chunk(struct rpcrdma_decoder *dec, u32 *segs,
 
 	if (fault)
 		return fault;
-	if (*segs > dec_room(dec) / RPCRDMA_SEGMENT_LEN)
+	if (*segs > (dec->end - dec->at) / RPCRDMA_SEGMENT_LEN)
 		return RPCRDMA_FAULT_SEGMENT_COUNT;
 	if (dec->hdr->write_segs + *segs > dec->lim->max_write_segs)
 		return RPCRDMA_FAULT_TOO_MANY;
@@ -228,7 +228,7 @@ static enum rpcrdma_fault check_message(struct rpcrdma_decoder *dec)
 	hdr->body = dec->at;
 	if (hdr->proc == RPCRDMA_MSG)
 		hdr->body_len = hdr->len - dec->at;
-	if (hdr->vers != RPCRDMA_V1) {
+	if (rpcrdma_is_v2(hdr->vers)) {
 		fault = rpcrdma_v2_check_message(dec);
 		if (fault)
 			return fault;
@@ -288,7 +288,7 @@ static enum rpcrdma_fault dec_error(struct rpcrdma_decoder *dec)
 	if (!version_spoken(dec))
 		return RPCRDMA_FAULT_VERSION;
 	if (fault || hdr->errcode == RPCRDMA_ERR_CHUNK ||
-	    rpcrdma_v2_errcode_known(hdr))
+	    (rpcrdma_is_v2(hdr->vers) && hdr->errcode == RPCRDMA_ERR_INVAL_OPTION))
 		return fault;
 	return RPCRDMA_FAULT_ERRCODE;
 }
@@ -311,7 +311,7 @@ static enum rpcrdma_fault dec_header(struct rpcrdma_decoder *dec)
 		return dec_error(dec);
 	if (!version_spoken(dec))
 		return RPCRDMA_FAULT_VERSION;
-	if (hdr->vers != RPCRDMA_V1) {
+	if (rpcrdma_is_v2(hdr->vers)) {
 		fault = rpcrdma_v2_dec_proc(dec);
 		if (fault)
 			return fault;

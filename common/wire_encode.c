@@ -55,12 +55,12 @@ static void enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		       enum rpcrdma_proc proc, const struct rpcrdma_form *form)
 {
-	if (!form->option) {
+	if (rpcrdma_is_v2(form->vers) && form->option) {
+		enc_fixed(enc, xid, form->vers, credits, RPCRDMA_OPTIONAL);
+		rpcrdma_v2_enc_option(enc, proc, form);
+	} else {
 		enc_fixed(enc, xid, form->vers, credits, proc);
-		return;
 	}
-	enc_fixed(enc, xid, form->vers, credits, RPCRDMA_OPTIONAL);
-	rpcrdma_v2_enc_option(enc, proc, form);
 }
 
 /**
@@ -69,7 +69,7 @@ void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
  */
 void rpcrdma_enc_end(struct rpcrdma_enc *enc)
 {
-	if (enc->option)
+	if (RPCRDMA_VERS_MAX >= RPCRDMA_V2 && enc->option)
 		rpcrdma_v2_enc_end(enc);
 }
 

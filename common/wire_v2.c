@@ -31,7 +31,7 @@ enum rpcrdma_fault rpcrdma_v2_dec_proc(struct rpcrdma_decoder *dec)
 		return RPCRDMA_FAULT_SHORT;
 	if (opttype != OPT_INV_MSG && opttype != OPT_INV_NOMSG)
 		return RPCRDMA_FAULT_OPTION;
-	if (dec_u32(dec, &len) || len > dec_room(dec))
+	if (dec_u32(dec, &len) || len > dec->end - dec->at)
 		return RPCRDMA_FAULT_SHORT;
 	dec->end = dec->at + len;
 	if (dec_u32(dec, &direction) || dec_u32(dec, &hdr->inv_handle))
@@ -49,7 +49,7 @@ enum rpcrdma_fault rpcrdma_v2_check_message(const struct rpcrdma_decoder *dec)
 {
 	const struct rpcrdma_hdr *hdr = dec->hdr;
 
-	if (hdr->option && dec_room(dec))
+	if (hdr->option && dec->at < dec->end)
 		return RPCRDMA_FAULT_OPTINFO;
 	if (hdr->proc == RPCRDMA_NOMSG && hdr->body < hdr->len)
 		return RPCRDMA_FAULT_PAYLOAD;
@@ -57,12 +57,6 @@ enum rpcrdma_fault rpcrdma_v2_check_message(const struct rpcrdma_decoder *dec)
 	    msg_direction(hdr) != hdr->direction)
 		return RPCRDMA_FAULT_OPT_DIRECTION;
 	return RPCRDMA_FAULT_NONE;
-}
-
-bool rpcrdma_v2_errcode_known(const struct rpcrdma_hdr *hdr)
-{
-	return hdr->vers == RPCRDMA_V2 &&
-	       hdr->errcode == RPCRDMA_ERR_INVAL_OPTION;
 }
 
 /* Bytes of the shortest message of this kind that is answered */
@@ -77,16 +71,6 @@ u32 rpcrdma_v2_smallest(const struct rpcrdma_hdr *hdr)
 	default:
 		return RPCRDMA_FIXED_LEN;
 	}
-}
-
-/*
- * The Requester chooses, by the option. The handle must be of the Call's own
- * chunks, or it might be another RPC's (draft-cel-nfsv4-reminv-design-03,
- * section 5.3).
- */
-u32 rpcrdma_v2_inv_handle(const struct rpcrdma_hdr *hdr)
-{
-	return hdr->inv_offered ? hdr->inv_handle : 0;
 }
 
 /* RDMA_OPTIONAL up to the chunk lists; rpcrdma_v2_enc_end() sets the length */

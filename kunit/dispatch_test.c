@@ -187,15 +187,15 @@ static void answers_is_message_of(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		msg = frame_octets(test, cases[i].msg, 8);
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_is_call_of(msg, &hdr),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_is_msg_of(msg, &hdr, RPCRDMA_DIR_CALL),
 				    cases[i].call, "case %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_is_reply_of(msg, &hdr),
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_is_msg_of(msg, &hdr, RPCRDMA_DIR_REPLY),
 				    cases[i].reply, "case %u", i);
 	}
 	/* What is there was not written by this Reply */
 	hdr.reply_bytes = 7;
-	KUNIT_EXPECT_FALSE(test, rpcrdma_is_reply_of(frame_octets(test, cases[1].msg, 8),
-						     &hdr));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_is_msg_of(frame_octets(test, cases[1].msg, 8),
+						   &hdr, RPCRDMA_DIR_REPLY));
 }
 
 static void answers_grant(struct kunit *test)

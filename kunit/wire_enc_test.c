@@ -32,7 +32,7 @@ static void encode_all(struct rpcrdma_enc *enc)
 	rpcrdma_enc_write_chunk(enc, 1);
 	rpcrdma_enc_segment(enc, &seg);
 	rpcrdma_enc_list_end(enc);
-	rpcrdma_enc_reply_chunk(enc, 1);
+	rpcrdma_enc_write_chunk(enc, 1);
 	rpcrdma_enc_segment(enc, &seg);
 }
 
@@ -136,7 +136,7 @@ static void encode_option(struct rpcrdma_enc *enc)
 	rpcrdma_enc_begin(enc, XID, 32, RPCRDMA_NOMSG, &form);
 	rpcrdma_enc_list_end(enc);
 	rpcrdma_enc_list_end(enc);
-	rpcrdma_enc_reply_chunk(enc, 1);
+	rpcrdma_enc_write_chunk(enc, 1);
 	rpcrdma_enc_segment(enc, &seg);
 	rpcrdma_enc_end(enc);
 }

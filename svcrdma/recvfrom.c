@@ -56,7 +56,7 @@ static int svc_rdma_deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		return 0;
 	}
 	if (hdr->pzrc_bytes &&
-	    !rpcrdma_is_call_of(rqstp->rq_arg.head[0].iov_base, hdr)) {
+	    !rpcrdma_is_msg_of(rqstp->rq_arg.head[0].iov_base, hdr, RPCRDMA_DIR_CALL)) {
 		conn->ep->count.bad_headers++;
 		svc_rdma_reject_call(call, "no RPC Call with its XID in it");
 		return 0;

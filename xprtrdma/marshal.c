@@ -200,7 +200,7 @@ static void xprt_rdma_encode_lists(struct xprt_rdma_call *call)
 	rpcrdma_enc_list_end(enc);
 	req->reply_offered = 0;
 	if (call->replies) {
-		rpcrdma_enc_reply_chunk(enc, call->replies);
+		rpcrdma_enc_write_chunk(enc, call->replies);
 		req->reply_offered =
 			xprt_rdma_encode_segments(call, call->replies);
 	} else {

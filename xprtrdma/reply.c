@@ -94,7 +94,7 @@ static int xprt_rdma_place(struct xprt_rdma_req *req,
 	if (!rpcrdma_reply_in_place(hdr, req->write_offered,
 				    buf->head[0].iov_len))
 		return -EIO;
-	if (!rpcrdma_is_reply_of(buf->head[0].iov_base, hdr))
+	if (!rpcrdma_is_msg_of(buf->head[0].iov_base, hdr, RPCRDMA_DIR_REPLY))
 		return -EBADMSG;
 	if (!written)
 		return hdr->reply_bytes;

@@ -20,6 +20,7 @@
 #else
 #define RPCRDMA_VERS_MAX	RPCRDMA_V1
 #endif
+#define rpcrdma_is_v2(vers)	(RPCRDMA_VERS_MAX >= RPCRDMA_V2 && (vers) == RPCRDMA_V2)
 
 /* rdma_proc, RFC 8166, section 4.2 */
 enum rpcrdma_proc {
@@ -235,8 +236,8 @@ rpcrdma_fault_errcode(enum rpcrdma_fault fault)
 	}
 }
 
-bool rpcrdma_is_call_of(const void *msg, const struct rpcrdma_hdr *hdr);
-bool rpcrdma_is_reply_of(const void *msg, const struct rpcrdma_hdr *hdr);
+bool rpcrdma_is_msg_of(const void *msg, const struct rpcrdma_hdr *hdr,
+		       enum rpcrdma_direction type);
 u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted,
 		      bool matched);
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
@@ -279,7 +280,9 @@ struct rpcrdma_enc {
  *
  *	init begin { read_segment }* list_end
  *	     { write_chunk { segment }* }* list_end
- *	     ( reply_chunk { segment }* | list_end ) end
+ *	     ( write_chunk { segment }* | list_end ) end
+ *
+ * The last write_chunk is the Reply chunk, which looks the same.
  */
 void rpcrdma_enc_init(struct rpcrdma_enc *enc, void *buf, u32 max);
 void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
@@ -296,12 +299,6 @@ void rpcrdma_enc_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 		       enum rpcrdma_errcode errcode,
 		       const struct rpcrdma_limits *lim);
-
-/* The Reply chunk looks like an item of the Write list */
-static inline void rpcrdma_enc_reply_chunk(struct rpcrdma_enc *enc, u32 segs)
-{
-	rpcrdma_enc_write_chunk(enc, segs);
-}
 
 /* ---- CM Private Data, RFC 8797 ---- */
 
@@ -406,14 +403,9 @@ struct rpcrdma_decoder {
 	enum rpcrdma_fault		read_fault; /* of the Read chunks */
 };
 
-static inline u32 dec_room(const struct rpcrdma_decoder *dec)
-{
-	return dec->end - dec->at;
-}
-
 static inline enum rpcrdma_fault dec_u32(struct rpcrdma_decoder *dec, u32 *value)
 {
-	if (dec_room(dec) < RPCRDMA_WORD)
+	if (dec->end - dec->at < RPCRDMA_WORD)
 		return RPCRDMA_FAULT_SHORT;
 	*value = get_u32(dec->hdr->buf + dec->at);
 	dec->at += RPCRDMA_WORD;
@@ -441,52 +433,12 @@ static inline void enc_u32(struct rpcrdma_enc *enc, u32 value)
 		put_u32(p, value);
 }
 
-/* wire_v2.c; without it version_spoken() lets no message of version 2 through */
-#ifdef CONFIG_RPCRDMA_V2
+/* wire_v2.c: called only if rpcrdma_is_v2(), which the compiler can tell without it */
 enum rpcrdma_fault rpcrdma_v2_dec_proc(struct rpcrdma_decoder *dec);
 enum rpcrdma_fault rpcrdma_v2_check_message(const struct rpcrdma_decoder *dec);
-bool rpcrdma_v2_errcode_known(const struct rpcrdma_hdr *hdr);
 u32 rpcrdma_v2_smallest(const struct rpcrdma_hdr *hdr);
-u32 rpcrdma_v2_inv_handle(const struct rpcrdma_hdr *hdr);
 void rpcrdma_v2_enc_option(struct rpcrdma_enc *enc, enum rpcrdma_proc proc,
 			   const struct rpcrdma_form *form);
 void rpcrdma_v2_enc_end(struct rpcrdma_enc *enc);
-#else
-static inline enum rpcrdma_fault rpcrdma_v2_dec_proc(struct rpcrdma_decoder *d)
-{
-	return RPCRDMA_FAULT_VERSION;
-}
-
-static inline enum rpcrdma_fault
-rpcrdma_v2_check_message(const struct rpcrdma_decoder *dec)
-{
-	return RPCRDMA_FAULT_VERSION;
-}
-
-static inline bool rpcrdma_v2_errcode_known(const struct rpcrdma_hdr *hdr)
-{
-	return false;
-}
-
-static inline u32 rpcrdma_v2_smallest(const struct rpcrdma_hdr *hdr)
-{
-	return RPCRDMA_HDR_MIN;
-}
-
-static inline u32 rpcrdma_v2_inv_handle(const struct rpcrdma_hdr *hdr)
-{
-	return 0;
-}
-
-static inline void rpcrdma_v2_enc_option(struct rpcrdma_enc *enc,
-					 enum rpcrdma_proc proc,
-					 const struct rpcrdma_form *form)
-{
-}
-
-static inline void rpcrdma_v2_enc_end(struct rpcrdma_enc *enc)
-{
-}
-#endif
 
 #endif /* RPCRDMA_WIRE_H */

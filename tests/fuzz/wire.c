@@ -500,7 +500,7 @@ static void encode_recipe(struct rpcrdma_enc *enc, const struct recipe *r,
 	}
 	rpcrdma_enc_list_end(enc);
 	if (r->reply_segs)
-		rpcrdma_enc_reply_chunk(enc, r->reply_segs);
+		rpcrdma_enc_write_chunk(enc, r->reply_segs);
 	else
 		rpcrdma_enc_list_end(enc);
 	for (i = 0; i < r->reply_segs; i++)
