@@ -224,8 +224,7 @@ static const char *rpcrdma_connect_reason(int rc)
  * @dst: the peer's address and port
  *
  * Context: process, sleeps; bounded by the timeout of each step, and on iWARP by
- * the driver's. On error the teardown is under way: wait for it with
- * rpcrdma_ep_wait_dead().
+ * the driver's. On error the teardown is under way: wait for it with @ep->gone.
  * Return: 0 when LIVE; -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH, -ENODEV, or
  * another negative errno.
  */

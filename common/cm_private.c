@@ -20,16 +20,6 @@ static u32 clamp_size(u32 bytes)
 	return bytes - bytes % RPCRDMA_INLINE_UNIT;
 }
 
-static u8 encode_size(u32 bytes)
-{
-	return clamp_size(bytes) / RPCRDMA_INLINE_UNIT - 1;
-}
-
-static u32 decode_size(u8 coded)
-{
-	return (coded + 1U) * RPCRDMA_INLINE_UNIT;
-}
-
 /**
  * rpcrdma_cm_private_encode - write the message of RFC 8797
  * @buf: buffer
@@ -44,26 +34,16 @@ static u32 decode_size(u8 coded)
 u32 rpcrdma_cm_private_encode(void *buf, u32 size,
 			      const struct rpcrdma_cm_private *local)
 {
-	const __be32 magic = cpu_to_be32(RPCRDMA_CMP_MAGIC);
 	u8 *p = buf;
 
 	if (size < RPCRDMA_CMP_LEN)
 		return 0;
-	memcpy(p + CMP_AT_MAGIC, &magic, sizeof(magic));
+	put_u32(p + CMP_AT_MAGIC, RPCRDMA_CMP_MAGIC);
 	p[CMP_AT_VERSION] = RPCRDMA_CMP_VERSION;
 	p[CMP_AT_FLAGS] = local->remote_inv ? CMP_FLAG_R : 0;
-	p[CMP_AT_SEND] = encode_size(local->send_size);
-	p[CMP_AT_RECV] = encode_size(local->recv_size);
+	p[CMP_AT_SEND] = clamp_size(local->send_size) / RPCRDMA_INLINE_UNIT - 1;
+	p[CMP_AT_RECV] = clamp_size(local->recv_size) / RPCRDMA_INLINE_UNIT - 1;
 	return RPCRDMA_CMP_LEN;
-}
-
-static bool is_message(const u8 *p)
-{
-	__be32 magic;
-
-	memcpy(&magic, p + CMP_AT_MAGIC, sizeof(magic));
-	return magic == cpu_to_be32(RPCRDMA_CMP_MAGIC) &&
-	       p[CMP_AT_VERSION] == RPCRDMA_CMP_VERSION;
 }
 
 /**
@@ -88,12 +68,13 @@ void rpcrdma_cm_private_decode(struct rpcrdma_cm_private *peer,
 	peer->recv_size = RPCRDMA_INLINE_MIN;
 
 	for (; len >= RPCRDMA_CMP_LEN; p++, len--) {
-		if (!is_message(p))
+		if (get_u32(p + CMP_AT_MAGIC) != RPCRDMA_CMP_MAGIC ||
+		    p[CMP_AT_VERSION] != RPCRDMA_CMP_VERSION)
 			continue;
 		peer->present = true;
 		peer->remote_inv = p[CMP_AT_FLAGS] & CMP_FLAG_R;
-		peer->send_size = decode_size(p[CMP_AT_SEND]);
-		peer->recv_size = decode_size(p[CMP_AT_RECV]);
+		peer->send_size = (p[CMP_AT_SEND] + 1) * RPCRDMA_INLINE_UNIT;
+		peer->recv_size = (p[CMP_AT_RECV] + 1) * RPCRDMA_INLINE_UNIT;
 		return;
 	}
 }

@@ -37,8 +37,6 @@ struct rpcrdma_device {
 static DEFINE_MUTEX(rpcrdma_devices_lock);
 static LIST_HEAD(rpcrdma_devices);
 
-static struct ib_client rpcrdma_ib_client;
-
 static int rpcrdma_device_add(struct ib_device *device)
 {
 	struct rpcrdma_device *rdev;
@@ -80,38 +78,11 @@ static void rpcrdma_device_remove(struct ib_device *device, void *data)
 	kfree(rdev);
 }
 
-static struct ib_client rpcrdma_ib_client = {
+struct ib_client rpcrdma_ib_client = {
 	.name	= "rpcrdma",
 	.add	= rpcrdma_device_add,
 	.remove	= rpcrdma_device_remove,
 };
-
-static struct rpcrdma_device *rpcrdma_device_find(struct ib_device *device)
-{
-	struct rpcrdma_device *rdev;
-
-	list_for_each_entry(rdev, &rpcrdma_devices, list)
-		if (rdev->device == device)
-			return rdev;
-	return NULL;
-}
-
-static const struct {
-	enum rdma_driver_id driver;
-	u32 quirks;
-} rpcrdma_quirks[] = {
-	{ RDMA_DRIVER_RXE, RPCRDMA_QUIRK_EARLY_READ_COMPLETION },
-};
-
-static u32 rpcrdma_device_quirks(const struct ib_device *device)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(rpcrdma_quirks); i++)
-		if (rpcrdma_quirks[i].driver == device->ops.driver_id)
-			return rpcrdma_quirks[i].quirks;
-	return 0;
-}
 
 /*
  * An endpoint starts to use a device, which does not go away before
@@ -124,14 +95,17 @@ int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device)
 	int rc = -ENODEV;
 
 	mutex_lock(&rpcrdma_devices_lock);
-	rdev = rpcrdma_device_find(device);
-	if (rdev) {
+	list_for_each_entry(rdev, &rpcrdma_devices, list) {
+		if (rdev->device != device)
+			continue;
 		list_add_tail(&ep->on_device, &rdev->eps);
 		ep->rdev = rdev;
 		strscpy(ep->dev_name, device->name, sizeof(ep->dev_name));
 		ep->device = device;
-		ep->quirks = rpcrdma_device_quirks(device);
+		if (device->ops.driver_id == RDMA_DRIVER_RXE)
+			ep->quirks = RPCRDMA_QUIRK_EARLY_READ_COMPLETION;
 		rc = 0;
+		break;
 	}
 	mutex_unlock(&rpcrdma_devices_lock);
 	return rc;
@@ -270,14 +244,4 @@ void rpcrdma_ep_walk(void (*fn)(struct rpcrdma_ep *ep, void *arg), void *arg)
 	list_for_each_entry(ep, &rpcrdma_eps, all)
 		fn(ep, arg);
 	mutex_unlock(&rpcrdma_eps_lock);
-}
-
-int rpcrdma_device_init(void)
-{
-	return ib_register_client(&rpcrdma_ib_client);
-}
-
-void rpcrdma_device_exit(void)
-{
-	ib_unregister_client(&rpcrdma_ib_client);
 }

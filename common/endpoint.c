@@ -64,7 +64,7 @@ static void rpcrdma_ep_free(struct kref *kref)
 {
 	struct rpcrdma_ep *ep = container_of(kref, struct rpcrdma_ep, kref);
 
-	rpcrdma_queue_work(&ep->free);
+	queue_work(rpcrdma_wq, &ep->free);
 }
 
 /**
@@ -140,27 +140,20 @@ static void rpcrdma_ep_abandon_device(struct rpcrdma_ep *ep)
 
 /*
  * Wait until everything that was posted has been flushed. ib_core's drain has no
- * bound. A dead device fails here: there is always a Receive posted.
+ * bound. A dead device fails before that: there is always a Receive posted.
  */
-static bool rpcrdma_ep_await_flush(struct rpcrdma_ep *ep)
+static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
 {
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	unsigned long end = jiffies + RPCRDMA_FLUSH_TIMEOUT;
 
+	if (ib_modify_qp(ep->qp, &attr, IB_QP_STATE))
+		return false;
 	do {
 		if (time_is_before_jiffies(end))
 			return false;
 		usleep_range(500, 1000);
 	} while (!rpcrdma_ep_all_back(ep));
-	return true;
-}
-
-static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-
-	if (ib_modify_qp(ep->qp, &attr, IB_QP_STATE) ||
-	    !rpcrdma_ep_await_flush(ep))
-		return false;
 	ib_drain_rq(ep->qp);
 	ib_drain_sq(ep->qp);
 	/* If they could not post, a handler may still run */
@@ -220,18 +213,6 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	rpcrdma_ep_put(ep);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
-}
-
-/**
- * rpcrdma_ep_wait_dead - wait for the end of the teardown
- * @ep: endpoint that was closed or has failed
- *
- * Context: process, sleeps; not in a callback of @ep. Bounded: a device has
- * RPCRDMA_FLUSH_TIMEOUT to flush its queues.
- */
-void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep)
-{
-	wait_for_completion(&ep->gone);
 }
 
 /**

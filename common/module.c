@@ -14,13 +14,13 @@ static int __init rpcrdma_module_init(void)
 {
 	int rc;
 
-	rc = rpcrdma_state_init();
+	rpcrdma_wq = alloc_workqueue("rpcrdma", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!rpcrdma_wq)
+		return -ENOMEM;
+	rc = register_pernet_subsys(&rpcrdma_proc_ops);
 	if (rc)
-		return rc;
-	rc = rpcrdma_proc_init();
-	if (rc)
-		goto out_state;
-	rc = rpcrdma_device_init();
+		goto out_wq;
+	rc = ib_register_client(&rpcrdma_ib_client);
 	if (rc)
 		goto out_proc;
 	rc = svc_rdma_init();
@@ -29,29 +29,29 @@ static int __init rpcrdma_module_init(void)
 	rc = xprt_rdma_init();
 	if (rc)
 		goto out_svc;
-	rpcrdma_stall_init();
+	rpcrdma_stall_start();
 	return 0;
 
 out_svc:
 	svc_rdma_exit();
 out_device:
-	rpcrdma_device_exit();
+	ib_unregister_client(&rpcrdma_ib_client);
 out_proc:
-	rpcrdma_proc_exit();
-out_state:
-	rpcrdma_state_exit();
+	unregister_pernet_subsys(&rpcrdma_proc_ops);
+out_wq:
+	destroy_workqueue(rpcrdma_wq);
 	return rc;
 }
 
 static void __exit rpcrdma_module_exit(void)
 {
-	rpcrdma_stall_exit();
+	cancel_delayed_work_sync(&rpcrdma_stall_work);
 	xprt_rdma_exit();
 	svc_rdma_exit();
-	/* Teardowns in progress end here, before the device record goes */
-	rpcrdma_state_exit();
-	rpcrdma_device_exit();
-	rpcrdma_proc_exit();
+	/* Waits for the teardowns in progress, before the device record goes */
+	destroy_workqueue(rpcrdma_wq);
+	ib_unregister_client(&rpcrdma_ib_client);
+	unregister_pernet_subsys(&rpcrdma_proc_ops);
 }
 
 module_init(rpcrdma_module_init);

@@ -58,7 +58,7 @@ static void rpcrdma_show_ep(struct rpcrdma_ep *ep, void *arg)
 	if (!net_eq(ep->net, seq_file_single_net(seq)))
 		return;
 	seq_printf(seq, "id=%u side=%s state=%s local=%s peer=%s device=%s",
-		   ep->number, ep->ops->side, rpcrdma_ep_state_name(ep->state),
+		   ep->number, ep->ops->side, rpcrdma_ep_state_names[ep->state],
 		   ep->local_name, ep->peer_name,
 		   READ_ONCE(ep->device) ? ep->dev_name : "-");
 	seq_printf(seq, " version=%u private_data=%s inline_send=%u inline_recv=%u remote_inv=%s",
@@ -125,17 +125,7 @@ static void __net_exit rpcrdma_proc_net_exit(struct net *net)
 	remove_proc_subtree("rpcrdma", net->proc_net);
 }
 
-static struct pernet_operations rpcrdma_proc_net_ops = {
+struct pernet_operations rpcrdma_proc_ops = {
 	.init	= rpcrdma_proc_net_init,
 	.exit	= rpcrdma_proc_net_exit,
 };
-
-int rpcrdma_proc_init(void)
-{
-	return register_pernet_subsys(&rpcrdma_proc_net_ops);
-}
-
-void rpcrdma_proc_exit(void)
-{
-	unregister_pernet_subsys(&rpcrdma_proc_net_ops);
-}

@@ -79,22 +79,10 @@ static struct ib_recv_wr *rpcrdma_recvq_take(struct rpcrdma_recvq *rq)
 	return first;
 }
 
-/* WRs that the device did not accept are free, but are not posted again */
-static void rpcrdma_recvq_unpost(const struct ib_recv_wr *wr)
-{
-	const struct ib_recv_wr *next;
-
-	for (; wr; wr = next) {
-		next = wr->next;
-		rpcrdma_recv_free(container_of(wr->wr_cqe, struct rpcrdma_recv,
-					       cqe));
-	}
-}
-
 /* Context: process */
 static int rpcrdma_recvq_post(struct rpcrdma_recvq *rq)
 {
-	const struct ib_recv_wr *bad_wr = NULL;
+	const struct ib_recv_wr *wr = NULL;
 	struct ib_recv_wr *first;
 	int rc = 0;
 
@@ -102,11 +90,14 @@ static int rpcrdma_recvq_post(struct rpcrdma_recvq *rq)
 	if (rq->open) {
 		first = rpcrdma_recvq_take(rq);
 		if (first)
-			rc = ib_post_recv(rq->ep->qp, first, &bad_wr);
+			rc = ib_post_recv(rq->ep->qp, first, &wr);
 	}
 	if (unlikely(rc)) {
 		rq->open = false;
-		rpcrdma_recvq_unpost(bad_wr);
+		/* WRs that the device did not accept are not posted again */
+		for (; wr; wr = wr->next)
+			rpcrdma_recv_free(container_of(wr->wr_cqe,
+						       struct rpcrdma_recv, cqe));
 	}
 	spin_unlock(&rq->lock);
 	if (likely(!rc))

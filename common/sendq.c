@@ -381,27 +381,16 @@ static void rpcrdma_sendq_check(struct rpcrdma_ep *ep, void *arg)
 				       "send queue stalled: peer not acknowledging");
 }
 
-static struct delayed_work rpcrdma_stall_work;
-
-static void rpcrdma_stall_again(void)
-{
-	queue_delayed_work(system_power_efficient_wq, &rpcrdma_stall_work,
-			   round_jiffies_relative(RPCRDMA_STALL_INTERVAL * HZ));
-}
-
 static void rpcrdma_sendqs_check(struct work_struct *work)
 {
 	rpcrdma_ep_walk(rpcrdma_sendq_check, NULL);
-	rpcrdma_stall_again();
+	rpcrdma_stall_start();
 }
 
-void rpcrdma_stall_init(void)
-{
-	INIT_DELAYED_WORK(&rpcrdma_stall_work, rpcrdma_sendqs_check);
-	rpcrdma_stall_again();
-}
+DECLARE_DELAYED_WORK(rpcrdma_stall_work, rpcrdma_sendqs_check);
 
-void rpcrdma_stall_exit(void)
+void rpcrdma_stall_start(void)
 {
-	cancel_delayed_work_sync(&rpcrdma_stall_work);
+	queue_delayed_work(system_power_efficient_wq, &rpcrdma_stall_work,
+			   round_jiffies_relative(RPCRDMA_STALL_INTERVAL * HZ));
 }

@@ -11,14 +11,9 @@
 /* How long the same failure of the same host is not logged again */
 #define RPCRDMA_SAME_FAILURE	(30 * HZ)
 
-static struct workqueue_struct *rpcrdma_wq;
+struct workqueue_struct *rpcrdma_wq;
 
-void rpcrdma_queue_work(struct work_struct *work)
-{
-	queue_work(rpcrdma_wq, work);
-}
-
-static const char * const rpcrdma_state_names[] = {
+const char *const rpcrdma_ep_state_names[] = {
 	[RPCRDMA_EP_NEW]	= "new",
 	[RPCRDMA_EP_RESOLVING]	= "resolving",
 	[RPCRDMA_EP_CONNECTING]	= "connecting",
@@ -40,11 +35,6 @@ static const u8 rpcrdma_state_next[] = {
 	[RPCRDMA_EP_CLOSING]	= BIT(RPCRDMA_EP_DEAD),
 	[RPCRDMA_EP_DEAD]	= 0,
 };
-
-const char *rpcrdma_ep_state_name(enum rpcrdma_ep_state state)
-{
-	return rpcrdma_state_names[state];
-}
 
 static bool __rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
 				      enum rpcrdma_ep_state next)
@@ -89,7 +79,7 @@ void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err, const char *reason)
 	if (first) {
 		ep->error = err;
 		ep->reason = reason;
-		rpcrdma_queue_work(&ep->teardown);
+		queue_work(rpcrdma_wq, &ep->teardown);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	if (first)
@@ -120,25 +110,21 @@ void rpcrdma_ep_close(struct rpcrdma_ep *ep)
 }
 
 /*
+ * A WR ended in an error: of @wc only wr_cqe, status, vendor_err and qp count.
+ *
  * A flushed WR is a consequence, never a cause: that is reported by the WR that failed, by
  * the CM, or by a QP event. But rxe of 6.12 reports none when it finds no route, and the log
  * would have nothing. With iWARP a connection may end so when the peer closes it.
  */
-static const char *rpcrdma_flush_reason(const struct rpcrdma_ep *ep)
-{
-	if (READ_ONCE(ep->state) != RPCRDMA_EP_LIVE ||
-	    rdma_protocol_iwarp(ep->device, ep->id->port_num))
-		return NULL;
-	return "device ended the queue pair";
-}
-
-/* A WR ended in an error: of @wc only wr_cqe, status, vendor_err and qp count */
 void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc)
 {
-	rpcrdma_ep_fail_reason(ep, -ECONNRESET,
-			       wc->status == IB_WC_WR_FLUSH_ERR ?
-			       rpcrdma_flush_reason(ep) :
-			       ib_wc_status_msg(wc->status));
+	const char *reason = ib_wc_status_msg(wc->status);
+
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		reason = rpcrdma_ep_live(ep) &&
+			 !rdma_protocol_iwarp(ep->device, ep->id->port_num) ?
+			 "device ended the queue pair" : NULL;
+	rpcrdma_ep_fail_reason(ep, -ECONNRESET, reason);
 }
 
 /* Under the lock: the state changes before the error is set */
@@ -154,14 +140,6 @@ int rpcrdma_ep_failure(struct rpcrdma_ep *ep)
 	return rc;
 }
 
-/* Length of an address without its port */
-static size_t rpcrdma_host_len(const char *name)
-{
-	const char *port = strrchr(name, ':');
-
-	return port ? port - name : strlen(name);
-}
-
 /*
  * A mount makes several attempts, each with a transport of its own, and a client
  * that fails retries from another port: log the same failure of the same host
@@ -174,7 +152,8 @@ static bool rpcrdma_ep_should_log(const struct rpcrdma_ep *ep)
 	static const char *reason;
 	static int error;
 	static unsigned long when;
-	size_t len = rpcrdma_host_len(ep->peer_name);
+	const char *port = strrchr(ep->peer_name, ':');
+	size_t len = port ? port - ep->peer_name : strlen(ep->peer_name);
 	bool same;
 
 	if (ep->error == ep->last_error && ep->reason == ep->last_reason)
@@ -204,16 +183,4 @@ void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep)
 	else if (rpcrdma_ep_should_log(ep))
 		rpcrdma_ep_warn(ep, "connection failed: %s (%d)", ep->reason,
 				ep->error);
-}
-
-int rpcrdma_state_init(void)
-{
-	rpcrdma_wq = alloc_workqueue("rpcrdma", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	return rpcrdma_wq ? 0 : -ENOMEM;
-}
-
-/* Waits for the teardowns in progress */
-void rpcrdma_state_exit(void)
-{
-	destroy_workqueue(rpcrdma_wq);
 }

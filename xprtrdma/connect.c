@@ -146,7 +146,7 @@ void xprt_rdma_disconnect(struct xprt_rdma *rx)
 	if (!ep)
 		return;
 	rpcrdma_ep_close(ep);
-	rpcrdma_ep_wait_dead(ep);
+	wait_for_completion(&ep->gone);
 	xprt_rdma_set_ep(rx, NULL);
 	rpcrdma_ep_put(ep);
 	/* Nothing is on the wire: no RPC keeps a credit */

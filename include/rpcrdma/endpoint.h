@@ -337,7 +337,7 @@ struct rpcrdma_ep_counters {
  * @free: frees the memory
  * @cm_done: completed at each step of connecting
  * @initiator_depth: RDMA Reads the peer lets us have in flight
- * @gone: completed when DEAD
+ * @gone: completed when DEAD. Bounded: a device has 30 s to flush its queues
  * @maps: DMA mappings made
  * @unmaps: and undone; equal at the end
  * @count: counters
@@ -438,10 +438,8 @@ int rpcrdma_ep_failure(struct rpcrdma_ep *ep);
 void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep);
 bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
 			     enum rpcrdma_ep_state next);
-const char *rpcrdma_ep_state_name(enum rpcrdma_ep_state state);
-void rpcrdma_queue_work(struct work_struct *work);
-int rpcrdma_state_init(void);
-void rpcrdma_state_exit(void);
+extern struct workqueue_struct *rpcrdma_wq;
+extern const char *const rpcrdma_ep_state_names[];
 
 /* endpoint.c */
 struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr);
@@ -450,7 +448,6 @@ void rpcrdma_ep_put(struct rpcrdma_ep *ep);
 void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep);
 int rpcrdma_ep_set_up(struct rpcrdma_ep *ep);
 bool rpcrdma_ep_check_reads(struct rpcrdma_ep *ep);
-void rpcrdma_ep_wait_dead(struct rpcrdma_ep *ep);
 
 /* cm.c */
 int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,
@@ -473,8 +470,8 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain);
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		       bool alone);
-void rpcrdma_stall_init(void);
-void rpcrdma_stall_exit(void);
+void rpcrdma_stall_start(void);
+extern struct delayed_work rpcrdma_stall_work;
 
 /* recvq.c */
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
@@ -522,16 +519,14 @@ void rpcrdma_device_detach(struct rpcrdma_ep *ep);
 bool rpcrdma_device_credits_changed(struct rpcrdma_ep *ep, u32 credits);
 int rpcrdma_device_pd_get(struct rpcrdma_ep *ep);
 void rpcrdma_device_pd_put(struct rpcrdma_ep *ep);
-int rpcrdma_device_init(void);
-void rpcrdma_device_exit(void);
+extern struct ib_client rpcrdma_ib_client;
 
 /* proc.c */
 void rpcrdma_proc_add_listener(struct rpcrdma_listener *listener);
 void rpcrdma_proc_del_listener(struct rpcrdma_listener *listener);
 void rpcrdma_proc_set_device(struct rpcrdma_listener *listener,
 			     const char *name);
-int rpcrdma_proc_init(void);
-void rpcrdma_proc_exit(void);
+extern struct pernet_operations rpcrdma_proc_ops;
 
 /* sunrpc.c, for the sides alone */
 void rpcrdma_rpc_fail(struct rpc_rqst *rqst, int err);
