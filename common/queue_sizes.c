@@ -3,7 +3,7 @@
  * Queue depths and credits of a connection from the limits of its device, and
  * how Receive buffers share a block. Pure.
  */
-#include "rpcrdma/queue_sizes.h"
+#include "rpcrdma/queues.h"
 
 /*
  * MRs a Call may take beside those of its largest payload: the head of a

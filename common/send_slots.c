@@ -3,7 +3,7 @@
  * Arithmetic of the Send Queue. The caller serializes.
  */
 
-#include "rpcrdma/send_slots.h"
+#include "rpcrdma/queues.h"
 
 /* @sq_depth: slots of the queue pair, one of which is the drain's */
 void rpcrdma_slots_init(struct rpcrdma_send_slots *s, u32 sq_depth)

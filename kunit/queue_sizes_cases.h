@@ -5,7 +5,7 @@
 #ifndef RPCRDMA_KUNIT_PLAN_QUEUES_CASES_H
 #define RPCRDMA_KUNIT_PLAN_QUEUES_CASES_H
 
-#include "rpcrdma/queue_sizes.h"
+#include "rpcrdma/queues.h"
 
 /**
  * struct queue_case - a device, a wish and the queues to get

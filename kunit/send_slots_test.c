@@ -3,7 +3,7 @@
  * KUnit suite of common/send_slots.c.
  */
 #include "suites.h"
-#include "rpcrdma/send_slots.h"
+#include "rpcrdma/queues.h"
 
 static void slots_init(struct kunit *test)
 {

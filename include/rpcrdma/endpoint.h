@@ -25,8 +25,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "queue_sizes.h"
-#include "send_slots.h"
+#include "queues.h"
 #include "wire.h"
 
 struct rpc_rqst;

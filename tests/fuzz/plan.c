@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 #include "../../xprtrdma/plan.h"
-#include "rpcrdma/queue_sizes.h"
+#include "rpcrdma/queues.h"
 
 /* Small numbers and borders often, anything sometimes */
 static u32 draw_size(struct draw *draw)
