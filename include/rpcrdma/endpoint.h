@@ -509,7 +509,7 @@ int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 void rpcrdma_unmap_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 		      unsigned int nents, enum dma_data_direction dir);
 
-/* device.c */
+/* registry.c */
 void rpcrdma_ep_register(struct rpcrdma_ep *ep);
 void rpcrdma_ep_unregister(struct rpcrdma_ep *ep);
 void rpcrdma_ep_walk(void (*fn)(struct rpcrdma_ep *ep, void *arg), void *arg);
@@ -520,7 +520,6 @@ int rpcrdma_device_pd_get(struct rpcrdma_ep *ep);
 void rpcrdma_device_pd_put(struct rpcrdma_ep *ep);
 extern struct ib_client rpcrdma_ib_client;
 
-/* proc.c */
 void rpcrdma_proc_add_listener(struct rpcrdma_listener *listener);
 void rpcrdma_proc_del_listener(struct rpcrdma_listener *listener);
 void rpcrdma_proc_set_device(struct rpcrdma_listener *listener,
