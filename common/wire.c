@@ -207,19 +207,6 @@ static enum rpcrdma_fault dec_write_list(struct rpcrdma_decoder *dec)
 	}
 }
 
-static enum rpcrdma_fault dec_reply_chunk(struct rpcrdma_decoder *dec)
-{
-	struct rpcrdma_hdr *hdr = dec->hdr;
-	enum rpcrdma_fault fault;
-	u32 more;
-
-	fault = dec_more(dec, &more);
-	if (fault || !more)
-		return fault;
-	hdr->reply = dec->at;
-	return dec_chunk(dec, &hdr->reply_segs, &hdr->reply_bytes);
-}
-
 /* Inline part and Read chunks must give one RPC message */
 static enum rpcrdma_fault check_message(struct rpcrdma_decoder *dec)
 {
@@ -258,13 +245,19 @@ static enum rpcrdma_fault check_message(struct rpcrdma_decoder *dec)
 
 static enum rpcrdma_fault dec_message(struct rpcrdma_decoder *dec)
 {
+	struct rpcrdma_hdr *hdr = dec->hdr;
 	enum rpcrdma_fault fault;
+	u32 more = 0;
 
 	fault = dec_read_list(dec);
 	if (!fault)
 		fault = dec_write_list(dec);
 	if (!fault)
-		fault = dec_reply_chunk(dec);
+		fault = dec_more(dec, &more);
+	if (!fault && more) {
+		hdr->reply = dec->at;
+		fault = dec_chunk(dec, &hdr->reply_segs, &hdr->reply_bytes);
+	}
 	return fault ? fault : check_message(dec);
 }
 

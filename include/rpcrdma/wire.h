@@ -412,25 +412,14 @@ static inline enum rpcrdma_fault dec_u32(struct rpcrdma_decoder *dec, u32 *value
 	return RPCRDMA_FAULT_NONE;
 }
 
-/* Room for the next @len bytes, or NULL */
-static inline u8 *enc_take(struct rpcrdma_enc *enc, u32 len)
-{
-	u8 *p = enc->buf + enc->len;
-
-	if (enc->overflow || enc->max - enc->len < len) {
-		enc->overflow = true;
-		return NULL;
-	}
-	enc->len += len;
-	return p;
-}
-
 static inline void enc_u32(struct rpcrdma_enc *enc, u32 value)
 {
-	u8 *p = enc_take(enc, RPCRDMA_WORD);
-
-	if (p)
-		put_u32(p, value);
+	if (enc->overflow || enc->max - enc->len < RPCRDMA_WORD) {
+		enc->overflow = true;
+		return;
+	}
+	put_u32(enc->buf + enc->len, value);
+	enc->len += RPCRDMA_WORD;
 }
 
 /* wire_v2.c: called only if rpcrdma_is_v2(), which the compiler can tell without it */
