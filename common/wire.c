@@ -15,7 +15,7 @@ static const char *const fault_names[__RPCRDMA_FAULT_MAX] = {
 	[RPCRDMA_FAULT_ERRCODE]		= "unknown error code",
 	[RPCRDMA_FAULT_DISCRIMINATOR]	= "bad list discriminator",
 	[RPCRDMA_FAULT_POSITION_ALIGN]	= "Read position unaligned",
-	[RPCRDMA_FAULT_POSITION_ORDER]	= "Read positions descend or overlap",
+	[RPCRDMA_FAULT_POSITION_OVERLAP] = "Read chunks overlap",
 	[RPCRDMA_FAULT_POSITION_RANGE]	= "Read position past the message",
 	[RPCRDMA_FAULT_POSITION_ZERO]	= "wrong use of Position Zero",
 	[RPCRDMA_FAULT_SEGMENT_COUNT]	= "bad segment count",
@@ -89,17 +89,10 @@ static u32 dec_segment(struct rpcrdma_decoder *dec)
 	return length;
 }
 
-/*
- * A Read chunk is complete. If it is malformed the rest of the header may be
- * so in a way that matters more: check_message() reports this fault.
- */
-static enum rpcrdma_fault add_read_chunk(struct rpcrdma_decoder *dec,
-					 u32 position, u64 bytes)
+/* Chunks come by their positions, as data items follow each other in the XDR stream */
+static enum rpcrdma_fault add_read_chunk(struct rpcrdma_hdr *hdr, u32 position,
+					 u64 bytes)
 {
-	struct rpcrdma_hdr *hdr = dec->hdr;
-
-	if (dec->read_fault)
-		return dec->read_fault;
 	if (!bytes)
 		return RPCRDMA_FAULT_EMPTY;
 	hdr->read_chunks++;
@@ -111,7 +104,7 @@ static enum rpcrdma_fault add_read_chunk(struct rpcrdma_decoder *dec,
 		return RPCRDMA_FAULT_NONE;
 	}
 	if (position < hdr->ddp_end)
-		return RPCRDMA_FAULT_POSITION_ORDER;
+		return RPCRDMA_FAULT_POSITION_OVERLAP;
 	/* XID and message type are never part of a data item */
 	if (position < RPC_MIN_LEN)
 		return RPCRDMA_FAULT_POSITION_RANGE;
@@ -125,16 +118,50 @@ static enum rpcrdma_fault add_read_chunk(struct rpcrdma_decoder *dec,
 }
 
 /*
- * Segments of one position form a chunk (RFC 8166, section 3.4.5). Positions
- * ascend, as data items follow each other in the XDR stream. Sums cannot wrap:
- * fewer than 2^28 segments of less than 2^32 bytes fit.
+ * A pass over an unordered list for each of its positions: segments of which it
+ * may have so many, whatever the receiver's limit is
+ */
+#define UNORDERED_SEGS	512U
+
+/*
+ * Segments of one position form a chunk (RFC 8166, section 3.4.5), wherever they
+ * are in the list. Sums cannot wrap: fewer than 2^28 segments of less than 2^32
+ * bytes fit.
+ */
+static enum rpcrdma_fault add_read_chunks(struct rpcrdma_hdr *hdr)
+{
+	enum rpcrdma_fault fault = RPCRDMA_FAULT_NONE;
+	struct rpcrdma_read_iter it;
+	u32 position;
+	u64 bytes;
+	bool more;
+
+	if (hdr->reads_unordered && hdr->read_segs > UNORDERED_SEGS)
+		return RPCRDMA_FAULT_TOO_MANY;
+	rpcrdma_read_iter_init(&it, hdr);
+	more = rpcrdma_read_iter_next(&it);
+	while (more && !fault) {
+		position = it.position;
+		bytes = 0;
+		do {
+			bytes += it.seg.length;
+			more = rpcrdma_read_iter_next(&it);
+		} while (more && it.position == position);
+		fault = add_read_chunk(hdr, position, bytes);
+	}
+	return fault;
+}
+
+/*
+ * Positions come in any order: no section of RFC 8166 restricts it. If a chunk is
+ * malformed the rest of the header may be so in a way that matters more:
+ * check_message() reports this fault.
  */
 static enum rpcrdma_fault dec_read_list(struct rpcrdma_decoder *dec)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
 	u32 more, next, position = 0;
 	enum rpcrdma_fault fault;
-	u64 bytes = 0;
 
 	hdr->reads = dec->at;
 	for (;;) {
@@ -150,17 +177,11 @@ static enum rpcrdma_fault dec_read_list(struct rpcrdma_decoder *dec)
 			return RPCRDMA_FAULT_TOO_MANY;
 		if (next % RPCRDMA_WORD)
 			return RPCRDMA_FAULT_POSITION_ALIGN;
-		if (next < position)
-			return RPCRDMA_FAULT_POSITION_ORDER;
-		if (next != position && hdr->read_segs > 1) {
-			dec->read_fault = add_read_chunk(dec, position, bytes);
-			bytes = 0;
-		}
+		hdr->reads_unordered |= next < position;
 		position = next;
-		bytes += dec_segment(dec);
+		dec_segment(dec);
 	}
-	if (hdr->read_segs)
-		dec->read_fault = add_read_chunk(dec, position, bytes);
+	dec->read_fault = add_read_chunks(hdr);
 	return RPCRDMA_FAULT_NONE;
 }
 
@@ -340,7 +361,7 @@ static enum rpcrdma_fault dec_header(struct rpcrdma_decoder *dec)
  *   4.3.2.3). A Reply chunk of zero segments is one without room.
  * - A Read chunk of zero bytes is rejected. A zero-length segment in a chunk
  *   that has other bytes is accepted and carries nothing.
- * - The Read list must ascend.
+ * - The Read list may have any order, but chunks must not overlap.
  * - RDMA_NOMSG needs a Position-Zero Read chunk (a Call) or a Reply chunk (a
  *   Reply), which may be empty. Bytes behind its chunk lists are ignored.
  * - An RPC message needs its XID and type, and the XID of the header (section
@@ -376,28 +397,47 @@ void rpcrdma_read_iter_init(struct rpcrdma_read_iter *it,
 	it->hdr = hdr;
 	it->at = hdr->reads;
 	it->left = hdr->read_segs;
+	it->above = U32_MAX;
 }
 
 /**
  * rpcrdma_read_iter_next - step to the next Read segment
  * @it: iterator; @position and @seg are set
  *
- * Segments come in the order of the list, and so of their positions, those of
- * length zero included.
+ * Segments come in the order of their positions, and those of one position in
+ * the order of the list, those of length zero included. If the list has another
+ * order, it is searched once for each position.
  *
  * Return: false when there is no other.
  */
 bool rpcrdma_read_iter_next(struct rpcrdma_read_iter *it)
 {
-	const u8 *p = it->hdr->buf + it->at;
+	const struct rpcrdma_hdr *hdr = it->hdr;
+	u32 position;
+	const u8 *p;
 
-	if (!it->left)
-		return false;
-	it->left--;
-	it->at += RPCRDMA_READ_ITEM_LEN;
-	it->position = get_u32(p + RPCRDMA_WORD);
-	get_segment(p + 2 * RPCRDMA_WORD, &it->seg);
-	return true;
+	for (;;) {
+		while (it->left) {
+			p = hdr->buf + it->at;
+			it->left--;
+			it->at += RPCRDMA_READ_ITEM_LEN;
+			position = get_u32(p + RPCRDMA_WORD);
+			if (position == it->position || !hdr->reads_unordered) {
+				it->position = position;
+				get_segment(p + 2 * RPCRDMA_WORD, &it->seg);
+				return true;
+			}
+			if (position > it->position)
+				it->above = min(it->above, position);
+		}
+		/* No position: it is not a multiple of four */
+		if (it->above == U32_MAX)
+			return false;
+		it->position = it->above;
+		it->above = U32_MAX;
+		it->at = hdr->reads;
+		it->left = hdr->read_segs;
+	}
 }
 
 /* @at: offset of the segment count. Return: offset behind the chunk. */

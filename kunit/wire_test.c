@@ -26,6 +26,12 @@ static void expect_read_list(struct kunit *test, const struct rpcrdma_hdr *want,
 	KUNIT_EXPECT_EQ(test, hdr->read_chunks, want->read_chunks);
 	KUNIT_EXPECT_EQ(test, hdr->pzrc_bytes, want->pzrc_bytes);
 	KUNIT_EXPECT_EQ(test, hdr->read_bytes, want->read_bytes);
+	KUNIT_EXPECT_EQ(test, hdr->reads_unordered, want->reads_unordered);
+	if (!want->reads_unordered)
+		return;
+	KUNIT_EXPECT_EQ(test, hdr->ddp_first, want->ddp_first);
+	KUNIT_EXPECT_EQ(test, hdr->ddp_position, want->ddp_position);
+	KUNIT_EXPECT_EQ(test, hdr->ddp_end, want->ddp_end);
 }
 
 static void expect_write_lists(struct kunit *test,
@@ -251,6 +257,72 @@ static void wire_read_iter(struct kunit *test)
 	expect_segment(test, &it.seg, 0xa3, 3, 0x300003000);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_read_iter_next(&it));
 	KUNIT_EXPECT_FALSE(test, rpcrdma_read_iter_next(&it));
+}
+
+/* A Call with @segs Read segments of one word each, without a gap, at 8 and behind */
+static u8 *frame_of_reads(struct kunit *test, u32 segs, bool descend, u32 *len)
+{
+	struct rpcrdma_form form = { .vers = RPCRDMA_V1 };
+	struct rpcrdma_segment seg = { .length = 4 };
+	struct rpcrdma_enc enc;
+	u32 i;
+	u8 *buf;
+
+	*len = RPCRDMA_HDR_MIN + segs * RPCRDMA_READ_ITEM_LEN + 8;
+	buf = kunit_kzalloc(test, *len, GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, buf);
+	rpcrdma_enc_init(&enc, buf, *len);
+	rpcrdma_enc_begin(&enc, XID, 1, RPCRDMA_MSG, &form);
+	for (i = 0; i < segs; i++) {
+		seg.handle = descend ? segs - i : i + 1;
+		rpcrdma_enc_read_segment(&enc, 4 + 4 * seg.handle, &seg);
+	}
+	for (i = 0; i < 3; i++)
+		rpcrdma_enc_list_end(&enc);
+	enc_u32(&enc, XID);
+	enc_u32(&enc, RPCRDMA_DIR_CALL);
+	KUNIT_ASSERT_TRUE(test, !enc.overflow);
+	return buf;
+}
+
+static void expect_ascending(struct kunit *test, const struct rpcrdma_hdr *hdr)
+{
+	struct rpcrdma_read_iter it;
+	u32 i = 0;
+
+	rpcrdma_read_iter_init(&it, hdr);
+	while (rpcrdma_read_iter_next(&it)) {
+		KUNIT_ASSERT_EQ(test, it.seg.handle, ++i);
+		KUNIT_ASSERT_EQ(test, it.position, 4 + 4 * i);
+	}
+	KUNIT_EXPECT_EQ(test, i, hdr->read_segs);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_read_iter_next(&it));
+}
+
+/*
+ * The cost of another order grows with the square of the segments: up to 512 of them.
+ * In their own order there may be any number.
+ */
+static void wire_read_unordered(struct kunit *test)
+{
+	struct rpcrdma_limits lim = frame_limits;
+	struct rpcrdma_hdr hdr;
+	u32 len;
+	u8 *buf;
+
+	lim.max_read_segs = U32_MAX;
+	buf = frame_of_reads(test, 512, true, &len);
+	KUNIT_ASSERT_EQ(test, decode(test, &hdr, buf, len, &lim), RPCRDMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, hdr.read_chunks, 512U);
+	expect_ascending(test, &hdr);
+
+	buf = frame_of_reads(test, 513, true, &len);
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, len, &lim), RPCRDMA_FAULT_TOO_MANY);
+
+	buf = frame_of_reads(test, 513, false, &len);
+	KUNIT_ASSERT_EQ(test, decode(test, &hdr, buf, len, &lim), RPCRDMA_FAULT_NONE);
+	KUNIT_EXPECT_FALSE(test, hdr.reads_unordered);
+	expect_ascending(test, &hdr);
 }
 
 static void wire_write_iter(struct kunit *test)
@@ -540,6 +612,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE(wire_direction),
 	KUNIT_CASE(wire_fault_names),
 	KUNIT_CASE(wire_read_iter),
+	KUNIT_CASE(wire_read_unordered),
 	KUNIT_CASE(wire_write_iter),
 	KUNIT_CASE(wire_iter_init),
 	KUNIT_CASE(wire_reply_chunk),

@@ -67,7 +67,7 @@ enum rpcrdma_fault {
 	RPCRDMA_FAULT_ERRCODE,		/* RDMA_ERROR of an unknown kind */
 	RPCRDMA_FAULT_DISCRIMINATOR,	/* neither 0 nor 1 */
 	RPCRDMA_FAULT_POSITION_ALIGN,
-	RPCRDMA_FAULT_POSITION_ORDER,	/* descending or overlapping */
+	RPCRDMA_FAULT_POSITION_OVERLAP,	/* within another Read chunk */
 	RPCRDMA_FAULT_POSITION_RANGE,	/* past the end of the message */
 	RPCRDMA_FAULT_POSITION_ZERO,	/* RDMA_MSG with, RDMA_NOMSG without */
 	RPCRDMA_FAULT_SEGMENT_COUNT,	/* more than the header holds */
@@ -125,11 +125,12 @@ struct rpcrdma_hdr {
 
 	u32			reads;		/* offset of the Read list */
 	u32			read_segs;
+	bool			reads_unordered; /* their positions do not ascend */
 	u32			read_chunks;	/* distinct positions */
 	u64			pzrc_bytes;	/* Position-Zero Read chunk */
 	u64			read_bytes;	/* other Read chunks, no roundup */
-	u32			ddp_first;	/* position of the first, or 0 */
-	u32			ddp_position;	/* of the last, or 0 */
+	u32			ddp_first;	/* lowest position of those, or 0 */
+	u32			ddp_position;	/* the highest, or 0 */
 	u64			ddp_end;	/* its end, with roundup */
 
 	u32			writes;		/* offset of the Write list */
@@ -156,12 +157,13 @@ static inline bool rpcrdma_hdr_has_chunks(const struct rpcrdma_hdr *hdr)
 	return hdr->read_segs || hdr->write_chunks || hdr->reply;
 }
 
-/* Walks the Read list of an accepted header, segment by segment */
+/* Walks the Read list of an accepted header, segment by segment, by position */
 struct rpcrdma_read_iter {
 	const struct rpcrdma_hdr *hdr;
 	u32			at;		/* offset of the next item */
-	u32			left;		/* segments to come */
+	u32			left;		/* items behind @at */
 	u32			position;	/* of the segment last returned */
+	u32			above;		/* the next position, if unordered */
 	struct rpcrdma_segment	seg;		/* last returned */
 };
 

@@ -127,21 +127,30 @@ static bool ref_within(const struct ref_header *h,
 	return ref_octets(h->reply, h->n_reply, 0, 0) <= lim->max_message;
 }
 
+/* The lowest position of at least @least, or all bits: these may be in any order */
+static u64 ref_position(const struct ref_header *h, u64 least)
+{
+	u64 position = ~0ULL;
+	u32 i;
+
+	for (i = 0; i < h->n_reads; i++)
+		if (h->reads[i].position >= least && h->reads[i].position < position)
+			position = h->reads[i].position;
+	return position;
+}
+
 /*
  * Put the message together: so many octets of the base up to each position,
  * then the data item and its roundup.
  */
 static bool ref_assemble(struct ref_header *h, u64 base)
 {
-	u64 at = 0, used = 0, bytes;
-	u32 i, position;
+	u64 at = 0, used = 0, bytes, position;
 
-	for (i = 0; i < h->n_reads; i++) {
-		position = h->reads[i].position;
-		if (position % 4 || (i && position < h->reads[i - 1].position))
+	for (position = ref_position(h, 0); position != ~0ULL;
+	     position = ref_position(h, position + 1)) {
+		if (position % 4)
 			return false;
-		if (i && position == h->reads[i - 1].position)
-			continue;
 		bytes = ref_octets(h->reads, h->n_reads, position, 0);
 		if (!bytes)
 			return false;
@@ -171,7 +180,7 @@ static bool ref_message(struct ref_header *h, const struct rpcrdma_limits *lim)
 
 	if (nomsg && h->vers == 2 && h->n_rest)
 		return false;
-	if (!nomsg && h->n_reads && !h->reads[0].position)
+	if (!nomsg && !ref_position(h, 0))
 		return false;
 	if (!ref_assemble(h, nomsg ? zero : h->n_rest))
 		return false;

@@ -95,9 +95,29 @@ static void check_tiling(const struct rpcrdma_hdr *hdr)
 	PROPERTY(data == hdr->read_bytes);
 }
 
-/* Accepted chunk lists, written again, are what was received */
+/* Read items, put in the order of their positions, those of one position as they are */
+static u8 *sorted_reads(const struct rpcrdma_hdr *hdr)
+{
+	u32 n = hdr->read_segs, size = RPCRDMA_READ_ITEM_LEN, i, at;
+	const u8 *items = hdr->buf + hdr->reads;
+	u8 *sorted = malloc(n * size + 1);
+
+	for (i = 0; i < n; i++) {
+		/* Big-endian words compare as octets do */
+		for (at = i; at && memcmp(sorted + (at - 1) * size + 4,
+					  items + i * size + 4, 4) > 0; at--)
+			;
+		memmove(sorted + (at + 1) * size, sorted + at * size, (i - at) * size);
+		memcpy(sorted + at * size, items + i * size, size);
+	}
+	return sorted;
+}
+
+/* Accepted chunk lists, written again, are what was received, but for the order of Reads */
 static void check_rewrite(const struct rpcrdma_hdr *hdr)
 {
+	u32 reads_len = hdr->read_segs * RPCRDMA_READ_ITEM_LEN;
+	u8 *sorted = sorted_reads(hdr);
 	u32 len = hdr->body - hdr->reads;
 	struct rpcrdma_write_iter writes;
 	struct rpcrdma_read_iter reads;
@@ -128,9 +148,12 @@ static void check_rewrite(const struct rpcrdma_hdr *hdr)
 		rpcrdma_enc_list_end(&enc);
 	}
 	PROPERTY(!enc.overflow && enc.len == len);
-	PROPERTY(!memcmp(copy, hdr->buf + hdr->reads, len));
+	PROPERTY(!memcmp(copy, sorted, reads_len));
+	PROPERTY(!memcmp(copy + reads_len, hdr->buf + hdr->reads + reads_len, len - reads_len));
+	PROPERTY(hdr->reads_unordered == !!memcmp(sorted, hdr->buf + hdr->reads, reads_len));
 	PROPERTY(read == hdr->pzrc_bytes + hdr->read_bytes);
 	PROPERTY(written == hdr->write_segs);
+	free(sorted);
 	free(copy);
 }
 
