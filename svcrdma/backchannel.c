@@ -63,7 +63,7 @@ static const struct rpc_timeout bc_timeout = {
 /* NULL until nfsd wants to call back over this connection */
 static struct rpc_xprt *bc_xprt_of(struct svc_rdma_conn *conn)
 {
-	/* Pairs with the cmpxchg of bc_publish() */
+	/* Pairs with the cmpxchg of bc_setup() */
 	return smp_load_acquire(&conn->xprt.xpt_bc_xprt);
 }
 
@@ -111,19 +111,6 @@ static bool bc_note_answered(struct rpc_xprt *xprt, u32 xid)
 	return call;
 }
 
-/* Called with queue_lock; returns octets of the Reply, or a negative errno */
-static int bc_copy_in(struct rpc_rqst *rqst, const struct rpcrdma_hdr *hdr)
-{
-	struct kvec *dst = &rqst->rq_private_buf.head[0];
-
-	memcpy(&rqst->rq_private_buf, &rqst->rq_rcv_buf,
-	       sizeof(rqst->rq_private_buf));
-	if (hdr->body_len > dst->iov_len)
-		return -EIO;
-	memcpy(dst->iov_base, hdr->buf + hdr->body, hdr->body_len);
-	return hdr->body_len;
-}
-
 /*
  * The first message that answers a Call ends it, under the lock under which it
  * was found: a second one must not write into a Reply that is being decoded.
@@ -134,18 +121,21 @@ static bool bc_complete(struct rpc_xprt *xprt, u32 xid,
 			const struct rpcrdma_hdr *hdr)
 {
 	struct rpc_rqst *rqst;
-	int status = -EIO;
+	struct xdr_buf *buf;
 
 	spin_lock(&xprt->queue_lock);
 	rqst = xprt_lookup_rqst(xprt, cpu_to_be32(xid));
 	if (!rqst)
 		goto out_unlock;
-	if (hdr)
-		status = bc_copy_in(rqst, hdr);
-	if (status < 0)
-		rpcrdma_rpc_fail(rqst, status);
-	else
-		xprt_complete_rqst(rqst->rq_task, status);
+	buf = &rqst->rq_private_buf;
+	*buf = rqst->rq_rcv_buf;
+	if (hdr && hdr->body_len <= buf->head[0].iov_len) {
+		memcpy(buf->head[0].iov_base, hdr->buf + hdr->body,
+		       hdr->body_len);
+		xprt_complete_rqst(rqst->rq_task, hdr->body_len);
+	} else {
+		rpcrdma_rpc_fail(rqst, -EIO);
+	}
 out_unlock:
 	spin_unlock(&xprt->queue_lock);
 	return rqst;
@@ -280,15 +270,6 @@ static bool bc_is_stuck(const struct svc_rdma_bc *bc)
 	return true;
 }
 
-/* An RPC has ended that waited for a credit */
-static void bc_ended_unsent(struct rpc_xprt *xprt)
-{
-	if (bc_is_stuck(svc_rdma_bc(xprt)))
-		rpcrdma_ep_fail_reason(svc_rdma_conn(xprt->bc_xprt)->ep,
-				       -ETIMEDOUT,
-				       "the client answers no callbacks");
-}
-
 /*
  * Called with transport_lock when an RPC has ended. If the client has not
  * answered it, and still can, it keeps its credit.
@@ -297,14 +278,16 @@ static void bc_release_request(struct rpc_task *task)
 {
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct rpc_xprt *xprt = rqst->rq_xprt;
+	struct svc_rdma_bc *bc = svc_rdma_bc(xprt);
 	struct bc_call *call = NULL;
 
 	if (xprt_connected(xprt)) {
-		if (!rqst->rq_cong)
-			bc_ended_unsent(xprt);
-		else
-			call = bc_unanswered(svc_rdma_bc(xprt),
-					     be32_to_cpu(rqst->rq_xid));
+		if (rqst->rq_cong)
+			call = bc_unanswered(bc, be32_to_cpu(rqst->rq_xid));
+		else if (bc_is_stuck(bc))
+			rpcrdma_ep_fail_reason(svc_rdma_conn(xprt->bc_xprt)->ep,
+					       -ETIMEDOUT,
+					       "the client answers no callbacks");
 	}
 	if (!call) {
 		xprt_release_rqst_cong(task);
@@ -357,27 +340,12 @@ static const struct rpc_xprt_ops bc_ops = {
 	.print_stats		= bc_print_stats,
 };
 
-static struct xprt_class bc_class;
-
 /*
  * Clients that share a connection may all find that it has no transport yet,
  * but only one transport is the svc_xprt's: no other would see a Reply, or be
- * put with the svc_xprt. sunrpc has a race of that kind left, about the switch
- * that it makes of the transport.
- */
-static bool bc_publish(struct svc_xprt *sxprt, struct rpc_xprt *xprt)
-{
-	xprt_get(xprt);
-	/* A Reply may come at once: @xprt is complete */
-	if (!cmpxchg_release(&sxprt->xpt_bc_xprt, NULL, xprt))
-		return true;
-	xprt_put(xprt);
-	return false;
-}
-
-/*
- * A second caller fails, because sunrpc would initialize the transport again.
- * Its client retries and finds the first one's.
+ * put with the svc_xprt. A second caller fails, because sunrpc would initialize
+ * the transport again. Its client retries and finds the first one's. sunrpc has
+ * a race of that kind left, about the switch that it makes of the transport.
  */
 static struct rpc_xprt *bc_setup(struct xprt_create *args)
 {
@@ -399,7 +367,7 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
 	xprt->addrlen = args->addrlen;
 	rpcrdma_rpc_set_addresses(xprt);
-	xprt->xprt_class = &bc_class;
+	xprt->xprt_class = &svc_rdma_bc_class;
 	xprt->ops = &bc_ops;
 	xprt->prot = XPRT_TRANSPORT_BC_RDMA;
 	xprt->timeout = &bc_timeout;
@@ -410,27 +378,20 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 	xprt_set_connected(xprt);
 
 	xprt->bc_xprt = args->bc_xprt;
-	if (bc_publish(args->bc_xprt, xprt))
+	xprt_get(xprt);
+	/* A Reply may come at once: @xprt is complete */
+	if (!cmpxchg_release(&args->bc_xprt->xpt_bc_xprt, NULL, xprt))
 		return xprt;
+	xprt_put(xprt);
 	bc_destroy(xprt);
 	return ERR_PTR(-EAGAIN);
 }
 
-static struct xprt_class bc_class = {
-	.list		= LIST_HEAD_INIT(bc_class.list),
+struct xprt_class svc_rdma_bc_class = {
+	.list		= LIST_HEAD_INIT(svc_rdma_bc_class.list),
 	.name		= "rdma backchannel",
 	.owner		= THIS_MODULE,
 	.ident		= XPRT_TRANSPORT_BC_RDMA,
 	.setup		= bc_setup,
 	.netid		= { "" },
 };
-
-int svc_rdma_bc_init(void)
-{
-	return xprt_register_transport(&bc_class);
-}
-
-void svc_rdma_bc_exit(void)
-{
-	xprt_unregister_transport(&bc_class);
-}

@@ -182,6 +182,8 @@ static int listener_start(struct svc_rdma_listener *listener,
 		rc = rdma_listen(id, SVC_RDMA_BACKLOG);
 	if (!rc) {
 		listener->id = id;
+		rpcrdma_proc_set_device(&listener->status, id->device ?
+					dev_name(&id->device->dev) : "*");
 		return 0;
 	}
 	rdma_destroy_id(id);
@@ -196,13 +198,6 @@ static void listener_stop(struct svc_rdma_listener *listener)
 	if (listener->id)
 		rdma_destroy_id(listener->id);
 	listener->id = NULL;
-}
-
-static const char *listener_device(const struct svc_rdma_listener *listener)
-{
-	const struct rdma_cm_id *id = listener->id;
-
-	return id->device ? dev_name(&id->device->dev) : "*";
 }
 
 /* The listener is down */
@@ -227,7 +222,6 @@ static void svc_rdma_relisten(struct work_struct *work)
 	}
 	local = (struct sockaddr *)&listener->xprt.xpt_local;
 	if (!listener_start(listener, local)) {
-		rpcrdma_proc_set_device(status, listener_device(listener));
 		if (listener_change_state(listener, SVC_RDMA_LISTENER_UP,
 					  NULL)) {
 			pr_info_ratelimited("listener %s on %s: listening again\n",
@@ -309,19 +303,6 @@ static void listener_free(struct svc_xprt *xprt)
 	kfree(svc_rdma_listener(xprt));
 }
 
-static int listener_has_wspace(struct svc_xprt *xprt)
-{
-	return 1;
-}
-
-static void listener_release_ctxt(struct svc_xprt *xprt, void *ctxt)
-{
-}
-
-static void listener_kill_temp(struct svc_xprt *xprt)
-{
-}
-
 static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 					struct sockaddr *sap, int salen,
 					int flags)
@@ -361,7 +342,6 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 	status->net = net;
 	snprintf(status->name, sizeof(status->name), "%pISpc",
 		 &listener->xprt.xpt_local);
-	rpcrdma_proc_set_device(status, listener_device(listener));
 	rpcrdma_proc_add_listener(status);
 	if (!listener_change_state(listener, SVC_RDMA_LISTENER_UP, NULL))
 		schedule_delayed_work(&listener->relisten, 0);
@@ -371,11 +351,11 @@ static struct svc_xprt *listener_create(struct svc_serv *serv, struct net *net,
 static const struct svc_xprt_ops listener_ops = {
 	.xpo_create		= listener_create,
 	.xpo_accept		= listener_accept,
-	.xpo_release_ctxt	= listener_release_ctxt,
+	.xpo_release_ctxt	= svc_rdma_release_ctxt,
 	.xpo_detach		= listener_detach,
 	.xpo_free		= listener_free,
-	.xpo_has_wspace		= listener_has_wspace,
-	.xpo_kill_temp_xprt	= listener_kill_temp,
+	.xpo_has_wspace		= svc_rdma_has_wspace,
+	.xpo_kill_temp_xprt	= svc_rdma_kill_temp_xprt,
 };
 
 static struct svc_xprt_class svc_rdma_class = {
@@ -400,7 +380,7 @@ int svc_rdma_init(void)
 	rc = svc_rdma_sysctl_init();
 	if (rc)
 		return rc;
-	rc = svc_rdma_bc_init();
+	rc = xprt_register_transport(&svc_rdma_bc_class);
 	if (rc)
 		goto out_sysctl;
 	rc = svc_reg_xprt_class(&svc_rdma_class);
@@ -409,7 +389,7 @@ int svc_rdma_init(void)
 	return 0;
 
 out_bc:
-	svc_rdma_bc_exit();
+	xprt_unregister_transport(&svc_rdma_bc_class);
 out_sysctl:
 	svc_rdma_sysctl_exit();
 	return rc;
@@ -423,7 +403,7 @@ out_sysctl:
 void svc_rdma_exit(void)
 {
 	svc_unreg_xprt_class(&svc_rdma_class);
-	svc_rdma_bc_exit();
+	xprt_unregister_transport(&svc_rdma_bc_class);
 	svc_rdma_conns_wait();
 	svc_rdma_sysctl_exit();
 }

@@ -34,7 +34,7 @@ static void wake_thread(struct svc_rdma_conn *conn)
 
 static bool has_ready(const struct svc_rdma_conn *conn)
 {
-	return conn->queue.ready && svc_rdma_may_reply(conn);
+	return !list_empty(&conn->queue.ready) && svc_rdma_may_reply(conn);
 }
 
 static bool reads_fit(const struct svc_rdma_queue *queue,
@@ -46,9 +46,13 @@ static bool reads_fit(const struct svc_rdma_queue *queue,
 		queue->mrs + call->want_mrs <= queue->max_mrs);
 }
 
-static bool may_read(const struct svc_rdma_queue *queue)
+static bool may_read(struct svc_rdma_queue *queue)
 {
-	return queue->waiting && reads_fit(queue, queue->waiting);
+	const struct svc_rdma_call *call =
+		list_first_entry_or_null(&queue->waiting, struct svc_rdma_call,
+					 list);
+
+	return call && reads_fit(queue, call);
 }
 
 static void charge(struct svc_rdma_page_limit *limit, u32 pages)
@@ -66,22 +70,15 @@ static void charge_reads(struct svc_rdma_queue *queue,
 	call->reads.mrs = call->want_mrs;
 }
 
-static struct svc_rdma_call *take_first(struct svc_rdma_call **first,
-					struct svc_rdma_call ***end)
+/* The list may be empty */
+static struct svc_rdma_call *take_call(struct list_head *list)
 {
-	struct svc_rdma_call *call = *first;
+	struct svc_rdma_call *call =
+		list_first_entry_or_null(list, struct svc_rdma_call, list);
 
-	*first = call->next;
-	if (!*first)
-		*end = first;
+	if (call)
+		list_del(&call->list);
 	return call;
-}
-
-static void add_last(struct svc_rdma_call ***end, struct svc_rdma_call *call)
-{
-	call->next = NULL;
-	**end = call;
-	*end = &call->next;
 }
 
 static struct rpcrdma_recv *take_received(struct svc_rdma_queue *queue)
@@ -96,8 +93,8 @@ void svc_rdma_queue_init(struct svc_rdma_conn *conn)
 	struct svc_rdma_queue *queue = &conn->queue;
 
 	spin_lock_init(&queue->lock);
-	queue->ready_end = &queue->ready;
-	queue->waiting_end = &queue->waiting;
+	INIT_LIST_HEAD(&queue->ready);
+	INIT_LIST_HEAD(&queue->waiting);
 	queue->reads.max = READ_ONCE(svc_rdma_max_outbound_size) >> PAGE_SHIFT;
 	queue->replies.max = READ_ONCE(svc_rdma_max_reply_size) >> PAGE_SHIFT;
 }
@@ -126,21 +123,24 @@ void svc_rdma_queue_detach(struct svc_rdma_conn *conn)
 	spin_unlock(&conn->queue.lock);
 }
 
-/* The connection has failed: sunrpc is to close it */
-void svc_rdma_queue_close(struct svc_rdma_conn *conn)
+/* rpcrdma_ep_ops.closing: the connection has failed, sunrpc is to close it */
+void svc_rdma_queue_close(struct rpcrdma_ep *ep)
 {
+	struct svc_rdma_conn *conn = ep->owner;
+
 	spin_lock(&conn->queue.lock);
 	if (!conn->queue.detached)
 		svc_xprt_deferred_close(&conn->xprt);
 	spin_unlock(&conn->queue.lock);
 }
 
-/* A message arrived: a thread that may sleep is to look at it */
-void svc_rdma_queue_received(struct svc_rdma_conn *conn,
-			     struct rpcrdma_recv *recv)
+/* rpcrdma_ep_ops.received: a thread, which may sleep, is to decode it */
+void svc_rdma_queue_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
+	struct svc_rdma_conn *conn = ep->owner;
 	struct svc_rdma_queue *queue = &conn->queue;
 
+	percpu_counter_inc(&svc_rdma_stat_recv);
 	spin_lock(&queue->lock);
 	queue->ring[queue->end++ & queue->mask] = recv;
 	wake_thread(conn);
@@ -157,7 +157,7 @@ void svc_rdma_queue_ready(struct svc_rdma_call *call)
 	struct svc_rdma_queue *queue = &conn->queue;
 
 	spin_lock(&queue->lock);
-	add_last(&queue->ready_end, call);
+	list_add_tail(&call->list, &queue->ready);
 	if (svc_rdma_may_reply(conn))
 		wake_thread(conn);
 	else
@@ -173,11 +173,11 @@ bool svc_rdma_queue_reads(struct svc_rdma_call *call)
 
 	spin_lock(&queue->lock);
 	/* In order with Calls that wait already */
-	begin = !queue->waiting && reads_fit(queue, call);
+	begin = list_empty(&queue->waiting) && reads_fit(queue, call);
 	if (begin) {
 		charge_reads(queue, call);
 	} else {
-		add_last(&queue->waiting_end, call);
+		list_add_tail(&call->list, &queue->waiting);
 		queue->reads.waits++;
 	}
 	spin_unlock(&queue->lock);
@@ -201,9 +201,9 @@ void svc_rdma_queue_next(struct svc_rdma_conn *conn,
 	*recv = NULL;
 	spin_lock(&queue->lock);
 	if (has_ready(conn)) {
-		*call = take_first(&queue->ready, &queue->ready_end);
+		*call = take_call(&queue->ready);
 	} else if (may_read(queue)) {
-		*call = take_first(&queue->waiting, &queue->waiting_end);
+		*call = take_call(&queue->waiting);
 		charge_reads(queue, *call);
 	} else {
 		*recv = take_received(queue);
@@ -223,12 +223,8 @@ bool svc_rdma_queue_drop(struct svc_rdma_conn *conn,
 	*call = NULL;
 	spin_lock(&queue->lock);
 	*recv = take_received(queue);
-	if (*recv)
-		;
-	else if (queue->ready)
-		*call = take_first(&queue->ready, &queue->ready_end);
-	else if (queue->waiting)
-		*call = take_first(&queue->waiting, &queue->waiting_end);
+	if (!*recv)
+		*call = take_call(&queue->ready) ? : take_call(&queue->waiting);
 	spin_unlock(&queue->lock);
 	return *recv || *call;
 }
@@ -279,10 +275,12 @@ static void limit_show(const struct svc_rdma_page_limit *limit,
 		   name, READ_ONCE(limit->peak), name, READ_ONCE(limit->waits));
 }
 
-/* For /proc/net/rpcrdma/connections */
-void svc_rdma_queue_show(const struct svc_rdma_queue *queue,
-			 struct seq_file *seq)
+/* rpcrdma_ep_ops.show */
+void svc_rdma_queue_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 {
+	const struct svc_rdma_conn *conn = ep->owner;
+	const struct svc_rdma_queue *queue = &conn->queue;
+
 	limit_show(&queue->reads, seq, "read");
 	limit_show(&queue->replies, seq, "reply");
 }

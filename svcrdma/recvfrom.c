@@ -13,19 +13,8 @@
 #include "svc_rdma.h"
 
 /**
- * svc_rdma_received - rpcrdma_ep_ops.received: a message arrived
- * @ep: endpoint
- * @recv: message
- */
-void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
-{
-	percpu_counter_inc(&svc_rdma_stat_recv);
-	svc_rdma_queue_received(ep->owner, recv);
-}
-
-/**
  * svc_rdma_release_ctxt - ->xpo_release_ctxt: an RPC is done, or dropped
- * @xprt: connection
+ * @xprt: connection, or a listener, which has none
  * @ctxt: its Call context, or NULL
  */
 void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt)

@@ -66,9 +66,7 @@ struct svc_rdma_page_limit {
  * @end: counts Receives that entered it
  * @ready: Calls to be delivered: their RDMA Reads are complete, or they wait
  *	for pages of Replies
- * @ready_end: where the next one goes
  * @waiting: Calls whose RDMA Reads wait for pages or MRs, in order
- * @waiting_end: where the next one goes
  * @reads: pages that RDMA Reads in flight go to
  * @replies: pages that Sends in flight hold
  * @max_mrs: MRs of the queue pair; 0 if rdma_rw uses none on this device
@@ -81,10 +79,8 @@ struct svc_rdma_queue {
 	u32 mask;
 	u32 first;
 	u32 end;
-	struct svc_rdma_call *ready;
-	struct svc_rdma_call **ready_end;
-	struct svc_rdma_call *waiting;
-	struct svc_rdma_call **waiting_end;
+	struct list_head ready;
+	struct list_head waiting;
 	struct svc_rdma_page_limit reads;
 	struct svc_rdma_page_limit replies;
 	u32 max_mrs;
@@ -246,7 +242,7 @@ struct svc_rdma_payload {
 /**
  * struct svc_rdma_call - one Call being processed: rqstp->rq_xprt_ctxt
  * @free: among the connection's idle ones
- * @next: among its ready or waiting ones
+ * @list: among its ready or waiting ones
  * @conn: its connection
  * @recv: the message, until the Reply is encoded
  * @layout: where the message goes; set if it has Read chunks
@@ -264,7 +260,7 @@ struct svc_rdma_payload {
  */
 struct svc_rdma_call {
 	struct llist_node free;
-	struct svc_rdma_call *next;
+	struct list_head list;
 	struct svc_rdma_conn *conn;
 	struct rpcrdma_recv *recv;
 	enum rpcrdma_layout layout;
@@ -373,9 +369,8 @@ void svc_rdma_sysctl_exit(void);
 void svc_rdma_queue_init(struct svc_rdma_conn *conn);
 int svc_rdma_queue_setup(struct svc_rdma_conn *conn);
 void svc_rdma_queue_detach(struct svc_rdma_conn *conn);
-void svc_rdma_queue_close(struct svc_rdma_conn *conn);
-void svc_rdma_queue_received(struct svc_rdma_conn *conn,
-			     struct rpcrdma_recv *recv);
+void svc_rdma_queue_close(struct rpcrdma_ep *ep);
+void svc_rdma_queue_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 void svc_rdma_queue_ready(struct svc_rdma_call *call);
 bool svc_rdma_queue_reads(struct svc_rdma_call *call);
 void svc_rdma_queue_next(struct svc_rdma_conn *conn,
@@ -388,8 +383,7 @@ void svc_rdma_charge_reply(struct svc_rdma_conn *conn, u32 pages);
 bool svc_rdma_charge_mrs(struct svc_rdma_conn *conn, u32 mrs);
 void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
 		       u32 reply_pages, u32 mrs);
-void svc_rdma_queue_show(const struct svc_rdma_queue *queue,
-			 struct seq_file *seq);
+void svc_rdma_queue_show(struct rpcrdma_ep *ep, struct seq_file *seq);
 
 /* May nfsd have a Call, whose Reply may need pages? Volatile */
 static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
@@ -484,11 +478,9 @@ int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call);
 /* backchannel.c */
 void svc_rdma_bc_reply(struct svc_rdma_conn *conn, struct rpcrdma_recv *recv);
 bool svc_rdma_bc_error(struct svc_rdma_conn *conn, u32 xid);
-int svc_rdma_bc_init(void);
-void svc_rdma_bc_exit(void);
+extern struct xprt_class svc_rdma_bc_class;
 
 /* recvfrom.c */
-void svc_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 int svc_rdma_recvfrom(struct svc_rqst *rqstp);
 void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt);
 
@@ -498,6 +490,8 @@ struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
 					   struct rdma_cm_id *id,
 					   const struct rdma_cm_event *event);
 void svc_rdma_conn_abandon(struct svc_rdma_conn *conn);
+int svc_rdma_has_wspace(struct svc_xprt *xprt);
+void svc_rdma_kill_temp_xprt(struct svc_xprt *xprt);
 void svc_rdma_conns_wait(void);
 
 #endif /* SVCRDMA_SVC_RDMA_H */

@@ -43,11 +43,6 @@ static int ep_setup(struct rpcrdma_ep *ep)
 	return rc ? : svc_rdma_sends_alloc(ep->owner);
 }
 
-static void ep_closing(struct rpcrdma_ep *ep)
-{
-	svc_rdma_queue_close(ep->owner);
-}
-
 static void ep_release(struct rpcrdma_ep *ep)
 {
 	struct svc_rdma_conn *conn = ep->owner;
@@ -66,7 +61,7 @@ static void ep_release(struct rpcrdma_ep *ep)
 	svc_rdma_sends_unmap(conn);
 	svc_rdma_rws_free(conn);
 	WARN_ON_ONCE(conn->nr_rws || queue->mrs); /* I11 */
-	WARN_ON_ONCE(queue->reads.charged || queue->waiting); /* I16 */
+	WARN_ON_ONCE(queue->reads.charged || !list_empty(&queue->waiting)); /* I16 */
 	WARN_ON_ONCE(queue->replies.charged); /* I17 */
 	up_write(&conn->use);
 }
@@ -82,25 +77,19 @@ static void ep_queued(struct rpcrdma_ep *ep)
 	percpu_counter_inc(&svc_rdma_stat_sq_starve);
 }
 
-static void ep_show(struct rpcrdma_ep *ep, struct seq_file *seq)
-{
-	struct svc_rdma_conn *conn = ep->owner;
-
-	svc_rdma_queue_show(&conn->queue, seq);
-}
-
 static const struct rpcrdma_ep_ops ep_ops = {
 	.side		= "server",
 	.setup		= ep_setup,
-	.received	= svc_rdma_received,
+	.received	= svc_rdma_queue_received,
 	.queued		= ep_queued,
-	.closing	= ep_closing,
+	.closing	= svc_rdma_queue_close,
 	.release	= ep_release,
 	.dead		= ep_dead,
-	.show		= ep_show,
+	.show		= svc_rdma_queue_show,
 };
 
-static int conn_has_wspace(struct svc_xprt *xprt)
+/* ->xpo_has_wspace, of listeners too */
+int svc_rdma_has_wspace(struct svc_xprt *xprt)
 {
 	/*
 	 * Credits limit the Calls of a client, svc_rdma_may_reply() the pages
@@ -124,7 +113,8 @@ static void conn_free(struct svc_xprt *xprt)
 	conn_put(svc_rdma_conn(xprt));
 }
 
-static void conn_kill_temp(struct svc_xprt *xprt)
+/* ->xpo_kill_temp_xprt, of listeners too */
+void svc_rdma_kill_temp_xprt(struct svc_xprt *xprt)
 {
 }
 
@@ -140,8 +130,8 @@ static const struct svc_xprt_ops conn_ops = {
 	.xpo_release_ctxt	= svc_rdma_release_ctxt,
 	.xpo_detach		= conn_detach,
 	.xpo_free		= conn_free,
-	.xpo_has_wspace		= conn_has_wspace,
-	.xpo_kill_temp_xprt	= conn_kill_temp,
+	.xpo_has_wspace		= svc_rdma_has_wspace,
+	.xpo_kill_temp_xprt	= svc_rdma_kill_temp_xprt,
 	RPCRDMA_XPO_SECURE_PORT(conn_secure_port)
 };
 
@@ -163,6 +153,15 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	init_rwsem(&conn->use);
 	spin_lock_init(&conn->lock);
 	svc_rdma_queue_init(conn);
+	conn->limits.vers_min = RPCRDMA_V1;
+	conn->limits.vers_max = READ_ONCE(svc_rdma_max_version);
+	conn->limits.max_read_segs = SVC_RDMA_MAX_SEGMENTS;
+	conn->limits.max_write_segs = SVC_RDMA_MAX_SEGMENTS;
+	conn->limits.max_write_chunks = SVC_RDMA_MAX_PAYLOADS;
+	/* A Requester may offer more room than any Reply needs; what a Call
+	 * may bring is bounded by nfsd's pages.
+	 */
+	conn->limits.max_message = 4 * RPCSVC_MAXPAYLOAD;
 	init_llist_head(&conn->free_calls);
 	init_llist_head(&conn->free_sends);
 	atomic_inc(&nr_conns);
@@ -181,19 +180,6 @@ static void conn_set_addresses(struct svc_rdma_conn *conn,
 	 * the CM gives it another port then.
 	 */
 	rpc_set_port((struct sockaddr *)&conn->xprt.xpt_remote, 0);
-}
-
-static void conn_set_limits(struct svc_rdma_conn *conn)
-{
-	conn->limits.vers_min = RPCRDMA_V1;
-	conn->limits.vers_max = READ_ONCE(svc_rdma_max_version);
-	conn->limits.max_read_segs = SVC_RDMA_MAX_SEGMENTS;
-	conn->limits.max_write_segs = SVC_RDMA_MAX_SEGMENTS;
-	conn->limits.max_write_chunks = SVC_RDMA_MAX_PAYLOADS;
-	/* A Requester may offer more room than any Reply needs; what a Call
-	 * may bring is bounded by nfsd's pages.
-	 */
-	conn->limits.max_message = 4 * RPCSVC_MAXPAYLOAD;
 }
 
 static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
@@ -253,7 +239,6 @@ struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
 	if (!conn)
 		return NULL;
 	conn_set_addresses(conn, id);
-	conn_set_limits(conn);
 	ep = conn_create_ep(conn, id->device);
 	if (!ep)
 		goto out_drop;
