@@ -8,6 +8,13 @@
  * nfsd has processed it. A Send owns a header buffer that stays mapped, and its
  * RDMA Writes, SGEs and pages until the Send is complete. The Send Queue
  * completes in order, so that the RDMA Writes are complete by then.
+ *
+ * The pages that RDMA Reads go to come from a pool. They are exchanged one for
+ * one with those of the nfsd thread that processes the Call, and the displaced
+ * pages serve the next Reads: so a WRITE of 1 MiB does not cost the allocation,
+ * and zeroing, of 256 pages. The pool has only pages without other references.
+ * An nfsd thread may have others among its buffers: a READ that was spliced and
+ * then truncated, or failed half way, leaves pages of the page cache there.
  */
 
 #include <linux/mm.h>
@@ -15,9 +22,55 @@
 
 #include "svc_rdma.h"
 
-static struct page **pages_alloc(void)
+/* 4 MiB with pages of 4 KiB: a few megabyte WRITEs in flight */
+#define SVC_RDMA_POOL_PAGES	1024
+
+static DEFINE_SPINLOCK(pool_lock);
+static struct page *pool[SVC_RDMA_POOL_PAGES];
+static unsigned int pool_nr;
+
+/*
+ * Gives pages to the pool; the array has others on return. Pages that the pool
+ * cannot hold, or that have other references, are put.
+ */
+void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 {
-	return kmalloc_array(RPCSVC_MAXPAGES, sizeof(struct page *), GFP_NOIO);
+	unsigned int i, own = 0, keep;
+
+	for (i = 0; i < nr; i++) {
+		if (WARN_ON_ONCE(!pages[i])) /* I9 */
+			continue;
+		if (svc_rdma_page_is_shared(pages[i]))
+			put_page(pages[i]);
+		else
+			pages[own++] = pages[i];
+	}
+	spin_lock(&pool_lock);
+	keep = min(own, SVC_RDMA_POOL_PAGES - pool_nr);
+	memcpy(&pool[pool_nr], pages, keep * sizeof(*pages));
+	pool_nr += keep;
+	spin_unlock(&pool_lock);
+	if (keep < own)
+		release_pages(pages + keep, own - keep);
+}
+
+/* Replaces and puts a page that others refer to; NULL: out of memory */
+struct page *svc_rdma_page_replace(struct page *page)
+{
+	struct page *fresh = alloc_page(GFP_NOIO);
+
+	if (fresh)
+		put_page(page);
+	return fresh;
+}
+
+/* When no connection is left; atomic context */
+void svc_rdma_pages_drain(void)
+{
+	spin_lock(&pool_lock);
+	while (pool_nr)
+		put_page(pool[--pool_nr]);
+	spin_unlock(&pool_lock);
 }
 
 /* A context for a Call; NULL if out of memory */
@@ -87,10 +140,15 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 
 	WARN_ON_ONCE(call->nr_pages); /* I9 */
 	if (!call->pages)
-		call->pages = pages_alloc();
+		call->pages = kmalloc_array(RPCSVC_MAXPAGES,
+					    sizeof(*call->pages), GFP_NOIO);
 	if (!call->pages)
 		return -ENOMEM;
-	got = svc_rdma_pages_get(call->pages, nr);
+	spin_lock(&pool_lock);
+	got = min(nr, pool_nr);
+	pool_nr -= got;
+	memcpy(call->pages, &pool[pool_nr], got * sizeof(*call->pages));
+	spin_unlock(&pool_lock);
 	for (; got < nr; got++) {
 		page = rqstp->rq_pages[got];
 		WARN_ON_ONCE(!page); /* I9 */
@@ -123,14 +181,32 @@ void svc_rdma_calls_free(struct svc_rdma_conn *conn)
 	WARN_ON_ONCE(conn->nr_calls); /* I12 */
 }
 
+/*
+ * -ENOMEM; -ENOBUFS if the peer does not acknowledge Sends.
+ *
+ * A client may have its Reply, and send its next Call, before the Send's
+ * completion is seen here. So the Send Queue may be full of Sends to a client
+ * that has no Call outstanding, and on top of them wait the Replies to all that
+ * its credits allow. A client that sends more Calls without acknowledging
+ * Replies loses its connection.
+ */
 static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 {
 	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_send *send;
+	bool may_alloc;
 
+	spin_lock(&conn->lock);
+	may_alloc = conn->nr_sends <
+		    ep->sizes.sq_depth + ep->sizes.credits +
+		    ep->sizes.bc_credits + RPCRDMA_MAX_UNSIGNALLED;
+	conn->nr_sends += may_alloc;
+	spin_unlock(&conn->lock);
+	if (!may_alloc)
+		return ERR_PTR(-ENOBUFS);
 	send = kzalloc(sizeof(*send), gfp);
 	if (!send)
-		return NULL;
+		goto out_uncount;
 	send->conn = conn;
 	send->writes.dir = DMA_TO_DEVICE;
 	if (rpcrdma_dmabuf_alloc(&send->buf,
@@ -148,47 +224,11 @@ static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 out_free:
 	rpcrdma_dmabuf_free(&send->buf);
 	kfree(send);
-	return NULL;
-}
-
-/*
- * A client may have its Reply, and send its next Call, before the Send's
- * completion is seen here. So the Send Queue may be full of Sends to a client
- * that has no Call outstanding, and on top of them wait the Replies to all that
- * its credits allow. A client that sends more Calls without acknowledging
- * Replies loses its connection.
- */
-static unsigned int max_sends(const struct rpcrdma_ep *ep)
-{
-	return ep->sizes.sq_depth + ep->sizes.credits + ep->sizes.bc_credits +
-	       RPCRDMA_MAX_UNSIGNALLED;
-}
-
-/* -ENOMEM; -ENOBUFS if the peer does not acknowledge Sends */
-static struct svc_rdma_send *send_add(struct svc_rdma_conn *conn, gfp_t gfp)
-{
-	struct svc_rdma_send *send;
-	bool may_alloc;
-
-	spin_lock(&conn->lock);
-	may_alloc = conn->nr_sends < max_sends(conn->ep);
-	conn->nr_sends += may_alloc;
-	spin_unlock(&conn->lock);
-	if (!may_alloc)
-		return ERR_PTR(-ENOBUFS);
-	send = send_alloc(conn, gfp);
-	if (send)
-		return send;
+out_uncount:
 	spin_lock(&conn->lock);
 	conn->nr_sends--;
 	spin_unlock(&conn->lock);
 	return ERR_PTR(-ENOMEM);
-}
-
-static void send_begin(struct svc_rdma_send *send, u32 vers)
-{
-	rpcrdma_enc_init(&send->enc, send->buf.data,
-			 rpcrdma_ep_inline_send(send->conn->ep, vers));
 }
 
 /*
@@ -208,9 +248,10 @@ struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
 	if (node)
 		send = llist_entry(node, struct svc_rdma_send, free);
 	else
-		send = send_add(conn, gfp);
+		send = send_alloc(conn, gfp);
 	if (!IS_ERR(send))
-		send_begin(send, vers);
+		rpcrdma_enc_init(&send->enc, send->buf.data,
+				 rpcrdma_ep_inline_send(conn->ep, vers));
 	return send;
 }
 
@@ -235,7 +276,8 @@ static void send_release(struct svc_rdma_send *send)
 void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers)
 {
 	send_release(send);
-	send_begin(send, vers);
+	rpcrdma_enc_init(&send->enc, send->buf.data,
+			 rpcrdma_ep_inline_send(send->conn->ep, vers));
 }
 
 /* The message was not posted, or is complete */
@@ -296,7 +338,8 @@ int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
 {
 	WARN_ON_ONCE(send->nr_pages); /* I9 */
 	if (!send->pages)
-		send->pages = pages_alloc();
+		send->pages = kmalloc_array(RPCSVC_MAXPAGES,
+					    sizeof(*send->pages), GFP_NOIO);
 	if (!send->pages)
 		return -ENOMEM;
 	/* nfsd may have left gaps among them */
@@ -327,9 +370,8 @@ int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
 
 	for (i = 0; i < SVC_RDMA_BC_CREDITS + RPCRDMA_MAX_UNSIGNALLED; i++) {
 		send = send_alloc(conn, GFP_NOIO);
-		if (!send)
-			return -ENOMEM;
-		conn->nr_sends++;
+		if (IS_ERR(send))
+			return PTR_ERR(send);
 		llist_add(&send->free, &conn->free_sends);
 	}
 	return 0;

@@ -157,28 +157,17 @@ static bool has_verifier(const u8 *msg, u32 len)
  * they are not DDP-eligible (RFC 8166, section 8.2.2.3). Linux 6.1 copies the
  * rest of a head that sets up a context into one page.
  */
-static bool gss_fits_head(const u8 *msg, u32 len, u32 page_size)
+static bool fits_head(const u8 *msg, u32 len, u32 page_size)
 {
+	if (len < AT_CRED_FLAVOR + RPCRDMA_WORD)
+		return false;
+	if (get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS)
+		return true;
 	if (len < AT_GSS_SERVICE + RPCRDMA_WORD || !has_verifier(msg, len))
 		return false;
 	if (rpcrdma_call_makes_gss_context(msg, len))
 		return len <= page_size;
 	return get_u32(msg + AT_GSS_SERVICE) == GSS_SERVICE_NONE;
-}
-
-static bool fits_head(const u8 *msg, u32 len, u32 page_size)
-{
-	if (len < AT_CRED_FLAVOR + RPCRDMA_WORD)
-		return false;
-	return get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS ||
-	       gss_fits_head(msg, len, page_size);
-}
-
-/* Neither checksum nor encryption; @msg is more than a page */
-static bool args_are_readable(const u8 *msg)
-{
-	return get_u32(msg + AT_CRED_FLAVOR) != FLAVOR_GSS ||
-	       get_u32(msg + AT_GSS_SERVICE) == GSS_SERVICE_NONE;
 }
 
 /*
@@ -244,25 +233,14 @@ static bool has_write(const u8 *msg, u32 len)
 }
 
 /*
- * May nfsd find the operation of a WRITE whose data begin within the page at
- * @at? The operation is a word of the message. It may be something else too,
- * which costs a copy. The last WRITE_MIN bytes count for the page behind.
- */
-static bool nfsd_needs_linear_args(const u8 *page, u32 at, u32 len,
-				   u32 page_size)
-{
-	u32 from = at ? 0 : page_size - WRITE_MIN;
-
-	return has_write(page + from, min(len - at, page_size) - from);
-}
-
-/*
  * The layout of a Call of @len bytes, now that its chunks are read: @layout,
  * which is PAGES or ONE_PIECE, or a better one. @page gives one page of the
  * message after the other.
  *
  * A message that came as one chunk may have data anywhere. Those of an NFSv4
- * WRITE that begin behind the first page begin within one. Protected arguments
+ * WRITE that begin behind the first page begin within one. The last WRITE_MIN
+ * bytes of the first page count for the second. The word that looks like an
+ * operation may be something else too, which costs a copy. Protected arguments
  * stay as they are: they may be encrypted, and each WRITE of such a client
  * would be copied. A Call that sets up a security context has to be in pages.
  */
@@ -272,15 +250,18 @@ rpcrdma_plan_layout_read(enum rpcrdma_layout layout,
 			 const void *ctx, u32 len, u32 page_size)
 {
 	const u8 *first = page(ctx, 0);
+	u32 from = page_size - WRITE_MIN;
 	u32 at;
 
 	if (rpcrdma_call_makes_gss_context(first, len))
 		return RPCRDMA_LAYOUT_PAGES;
-	if (len <= page_size || !args_are_readable(first))
+	if (len <= page_size ||
+	    (get_u32(first + AT_CRED_FLAVOR) == FLAVOR_GSS &&
+	     get_u32(first + AT_GSS_SERVICE) != GSS_SERVICE_NONE))
 		return layout;
-	for (at = 0; at < len; at += page_size)
-		if (nfsd_needs_linear_args(page(ctx, at / page_size), at, len,
-					   page_size))
+	for (at = 0; at < len; at += page_size, from = 0)
+		if (has_write(page(ctx, at / page_size) + from,
+			      min(len - at, page_size) - from))
 			return RPCRDMA_LAYOUT_ONE_PIECE;
 	return layout;
 }

@@ -43,18 +43,6 @@ static void point_around(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr,
 	arg->buflen = arg->len;
 }
 
-/* One for one: the displaced pages serve the next Reads */
-static void exchange_pages(struct svc_rqst *rqstp, struct svc_rdma_call *call)
-{
-	unsigned int nr = call->nr_pages;
-
-	svc_rdma_pages_put(rqstp->rq_pages, nr);
-	memcpy(rqstp->rq_pages, call->pages, nr * sizeof(*call->pages));
-	call->nr_pages = 0;
-	rqstp->rq_respages = &rqstp->rq_pages[nr];
-	rqstp->rq_next_page = rqstp->rq_respages;
-}
-
 /* @src NULL: zeroes */
 static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
 {
@@ -175,8 +163,14 @@ static const u8 *page_of(const void *ctx, u32 nr)
 int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
+	unsigned int nr = call->nr_pages;
 
-	exchange_pages(rqstp, call);
+	/* One for one: the displaced pages serve the next Reads */
+	svc_rdma_pages_put(rqstp->rq_pages, nr);
+	memcpy(rqstp->rq_pages, call->pages, nr * sizeof(*call->pages));
+	call->nr_pages = 0;
+	rqstp->rq_respages = &rqstp->rq_pages[nr];
+	rqstp->rq_next_page = rqstp->rq_respages;
 	if (call->layout == RPCRDMA_LAYOUT_CHUNK) {
 		point_around_chunk(rqstp, hdr);
 		return 0;

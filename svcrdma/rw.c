@@ -187,18 +187,6 @@ u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
 					 1U, 256U));
 }
 
-/* ib_core asks for memory, too: see svc_rdma_enter() */
-static int rw_map(struct rpcrdma_ep *ep, struct svc_rdma_rw *rw, u32 handle,
-		  u64 offset, enum dma_data_direction dir)
-{
-	unsigned int noio = memalloc_noio_save();
-	int rc = rdma_rw_ctx_init(&rw->ctx, ep->qp, ep->id->port_num, rw->sgl,
-				  rw->nents, 0, offset, handle, dir);
-
-	memalloc_noio_restore(noio);
-	return rc;
-}
-
 /* The Reads of a Call are charged before they begin */
 static int rw_charge_write(struct svc_rdma_conn *conn,
 			   struct svc_rdma_rwset *set, u32 nents)
@@ -222,6 +210,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	bool large = len > SVC_RDMA_RW_SMALL_LEN;
 	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_rw *rw;
+	unsigned int noio;
 	u32 done;
 	int rc;
 
@@ -239,7 +228,11 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	rc = rw_charge_write(conn, set, rw->nents);
 	if (rc)
 		goto out;
-	rc = rw_map(ep, rw, handle, offset, set->dir);
+	/* ib_core asks for memory, too: see svc_rdma_enter() */
+	noio = memalloc_noio_save();
+	rc = rdma_rw_ctx_init(&rw->ctx, ep->qp, ep->id->port_num, rw->sgl,
+			      rw->nents, 0, offset, handle, set->dir);
+	memalloc_noio_restore(noio);
 	if (rc < 0)
 		goto out;
 	set->slots += rc;

@@ -165,16 +165,6 @@ static int write_results(struct svc_rdma_reply *reply)
 	return rc;
 }
 
-static void copy_ranges(struct svc_rdma_reply *reply)
-{
-	unsigned int i;
-
-	for (i = 0; i < reply->nr_ranges; i++)
-		svc_rdma_send_copy(reply->send, reply->buf,
-				   reply->range[i].offset,
-				   reply->range[i].length);
-}
-
 /*
  * A READ of some KiB most often: the device gathers the data from the pages of
  * nfsd. The head, which precedes them, is copied, so that nfsd keeps its first
@@ -201,6 +191,7 @@ static int gather_ranges(struct svc_rdma_reply *reply)
 
 static int put_inline(struct svc_rdma_reply *reply)
 {
+	unsigned int i;
 	int rc;
 
 	if (reply->rest > SVC_RDMA_COPY_MAX) {
@@ -212,7 +203,10 @@ static int put_inline(struct svc_rdma_reply *reply)
 		reply->first_page = false;
 		encode_header(reply, RPCRDMA_MSG);
 	}
-	copy_ranges(reply);
+	for (i = 0; i < reply->nr_ranges; i++)
+		svc_rdma_send_copy(reply->send, reply->buf,
+				   reply->range[i].offset,
+				   reply->range[i].length);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  * The server's own structures. Files call each other downwards only:
  *
  *	listen -> xprt -> recvfrom -> backchannel, read -> sendto ->
- *	       ctxt, ulb, rq_arg -> rw, pages -> queue, layout, sysctl
+ *	       ulb, rq_arg -> ctxt -> rw -> queue, layout, sysctl
  */
 #ifndef SVCRDMA_SVC_RDMA_H
 #define SVCRDMA_SVC_RDMA_H
@@ -392,19 +392,6 @@ static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
 				      conn->queue.replies.max);
 }
 
-/* pages.c */
-
-/* A page of an nfsd thread has other references: do not write to it */
-static inline bool svc_rdma_page_is_shared(struct page *page)
-{
-	return page_ref_count(page) != 1;
-}
-
-unsigned int svc_rdma_pages_get(struct page **pages, unsigned int nr);
-void svc_rdma_pages_put(struct page **pages, unsigned int nr);
-struct page *svc_rdma_page_replace(struct page *page);
-void svc_rdma_pages_drain(void);
-
 /* rw.c */
 u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
 		    enum dma_data_direction dir);
@@ -420,6 +407,16 @@ void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 void svc_rdma_rws_free(struct svc_rdma_conn *conn);
 
 /* ctxt.c */
+
+/* A page of an nfsd thread has other references: do not write to it */
+static inline bool svc_rdma_page_is_shared(struct page *page)
+{
+	return page_ref_count(page) != 1;
+}
+
+void svc_rdma_pages_put(struct page **pages, unsigned int nr);
+struct page *svc_rdma_page_replace(struct page *page);
+void svc_rdma_pages_drain(void);
 struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn);
 void svc_rdma_call_put(struct svc_rdma_call *call);
 void svc_rdma_call_put_reads(struct svc_rdma_call *call);

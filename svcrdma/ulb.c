@@ -29,18 +29,6 @@ int svc_rdma_result_payload(struct svc_rqst *rqstp, unsigned int offset,
 	return 0;
 }
 
-/* With integrity or privacy the message differs from the one that nfsd encoded */
-static bool may_reduce(const struct svc_rqst *rqstp)
-{
-	switch (rqstp->rq_cred.cr_flavor) {
-	case RPC_AUTH_GSS_KRB5I:
-	case RPC_AUTH_GSS_KRB5P:
-		return false;
-	default:
-		return true;
-	}
-}
-
 static bool word_is(const struct xdr_buf *buf, u32 at, u32 value)
 {
 	u32 word;
@@ -80,15 +68,21 @@ static bool is_read_plus(const struct xdr_buf *buf, u32 at)
 	       word_is(buf, at - 5 * XDR_UNIT, 1);
 }
 
-/* Keeps the marked results that may be reduced, each by its first byte */
+/*
+ * Keeps the marked results that may be reduced, each by its first byte. With
+ * integrity or privacy the message differs from the one that nfsd encoded.
+ */
 void svc_rdma_filter_payloads(const struct svc_rqst *rqstp,
 			      struct svc_rdma_call *call)
 {
 	bool nfs4 = rqstp->rq_prog == NFS_PROGRAM && rqstp->rq_vers == 4;
-	unsigned int i, nr = may_reduce(rqstp) ? call->nr_payloads : 0;
+	u32 flavor = rqstp->rq_cred.cr_flavor;
+	unsigned int i, nr = call->nr_payloads;
 	struct svc_rdma_payload *payload;
 
 	call->nr_payloads = 0;
+	if (flavor == RPC_AUTH_GSS_KRB5I || flavor == RPC_AUTH_GSS_KRB5P)
+		return;
 	for (i = 0; i < nr; i++) {
 		payload = &call->payload[i];
 		payload->offset = payload_offset(&rqstp->rq_res, payload);
