@@ -180,6 +180,8 @@ static void conn_set_addresses(struct svc_rdma_conn *conn,
 	 * the CM gives it another port then.
 	 */
 	rpc_set_port((struct sockaddr *)&conn->xprt.xpt_remote, 0);
+	if (rpc_cmp_addr(peer, local))
+		set_bit(XPT_LOCAL, &conn->xprt.xpt_flags);
 }
 
 static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
