@@ -209,7 +209,8 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	rpcrdma_ep_change_state(ep, RPCRDMA_EP_DEAD);
 	put_net(ep->net);
 	complete_all(&ep->gone);
-	ep->ops->dead(ep);
+	if (ep->ops->dead)
+		ep->ops->dead(ep);
 	rpcrdma_ep_put(ep);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);

@@ -596,6 +596,23 @@ void rpcrdma_enc_list_end(struct rpcrdma_enc *enc)
 }
 
 /**
+ * rpcrdma_enc_msg - write the whole header of a message without chunks
+ * @enc: cursor, fresh; the RPC message follows
+ * @xid: of the RPC, host order
+ * @credits: requested or granted
+ * @form: version, and whether by the option
+ */
+void rpcrdma_enc_msg(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+		     const struct rpcrdma_form *form)
+{
+	rpcrdma_enc_begin(enc, xid, credits, RPCRDMA_MSG, form);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_list_end(enc);
+	rpcrdma_enc_end(enc);
+}
+
+/**
  * rpcrdma_enc_segment - write one segment of a Write or Reply chunk
  * @enc: cursor
  * @seg: the segment

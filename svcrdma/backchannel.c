@@ -210,12 +210,7 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 	if (IS_ERR(send))
 		return -ENOBUFS;
 	enc = &send->enc;
-	rpcrdma_enc_begin(enc, xid, rqst->rq_xprt->max_reqs, RPCRDMA_MSG,
-			  &form);
-	rpcrdma_enc_list_end(enc);
-	rpcrdma_enc_list_end(enc);
-	rpcrdma_enc_list_end(enc);
-	rpcrdma_enc_end(enc);
+	rpcrdma_enc_msg(enc, xid, rqst->rq_xprt->max_reqs, &form);
 	if (enc->overflow || buf->len > enc->max - enc->len) {
 		svc_rdma_send_put(send);
 		return -EMSGSIZE;

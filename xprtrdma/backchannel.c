@@ -53,9 +53,12 @@ size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt)
 	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 	u32 threshold = min(READ_ONCE(rx->inline_send),
 			    READ_ONCE(rx->inline_recv));
+	/* A callback may come with the option of version 2 */
+	const struct rpcrdma_form form = {
+		.option = READ_ONCE(rx->version.nego.vers) > RPCRDMA_V1,
+	};
 
-	return min_t(u32, threshold, PAGE_SIZE) -
-	       xprt_rdma_version_bc_hdr_len(rx);
+	return min_t(u32, threshold, PAGE_SIZE) - rpcrdma_form_len(&form);
 }
 
 unsigned int xprt_rdma_bc_num_slots(struct rpc_xprt *xprt)
@@ -203,9 +206,8 @@ static int xprt_rdma_bc_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 {
 	int rc;
 
-	if (xprt_rdma_req_map(ep, req))
+	if (xprt_rdma_req_prepare(ep, req, len))
 		return -ENOBUFS;
-	xprt_rdma_req_fill(req, len);
 	/* No answer shows when the buffer is free: the completion does */
 	rpcrdma_chain_init(&req->chain, xprt_rdma_bc_send_done);
 	rpcrdma_chain_append(ep, &req->chain, &req->send_wr);
@@ -292,13 +294,8 @@ static int xprt_rdma_bc_send(struct rpcrdma_ep *ep, struct xprt_rdma_req *req)
 	struct rpcrdma_enc enc;
 
 	rpcrdma_enc_init(&enc, req->hdr.data, req->hdr.size);
-	rpcrdma_enc_begin(&enc,
-			  be32_to_cpu(req->rqst.rq_xid),
-			  ep->sizes.bc_credits, RPCRDMA_MSG, &req->form);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_list_end(&enc);
-	rpcrdma_enc_end(&enc);
+	rpcrdma_enc_msg(&enc, be32_to_cpu(req->rqst.rq_xid),
+			ep->sizes.bc_credits, &req->form);
 	if (enc.len + snd->len >
 	    min(req->hdr.size, rpcrdma_ep_inline_send(ep, req->form.vers)))
 		return -EMSGSIZE;

@@ -25,11 +25,6 @@ static const struct rpcrdma_limits xprt_rdma_client_limits = {
 /* Between attempts to connect: doubles from the first to the second */
 #define RECONNECT_MIN	(5 * HZ)
 
-static int xprt_rdma_client_setup(struct rpcrdma_ep *ep)
-{
-	return xprt_rdma_mrs_setup(ep->owner, ep);
-}
-
 /* xprt_destroy() waits for the send lock, which the worker holds */
 static bool xprt_rdma_connect_unwanted(const struct xprt_rdma *rx)
 {
@@ -63,11 +58,6 @@ static void xprt_rdma_client_release(struct rpcrdma_ep *ep)
 	xprt_rdma_reqs_release(rx, ep);
 }
 
-/* The transport may be freed by now */
-static void xprt_rdma_client_dead(struct rpcrdma_ep *ep)
-{
-}
-
 static void xprt_rdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 {
 	const struct xprt_rdma *rx = ep->owner;
@@ -87,13 +77,12 @@ static bool xprt_rdma_client_swaps(struct rpcrdma_ep *ep)
 
 static const struct rpcrdma_ep_ops xprt_rdma_client_ops = {
 	.side		= "client",
-	.setup		= xprt_rdma_client_setup,
+	.setup		= xprt_rdma_mrs_setup,
 	.received	= xprt_rdma_received,
 	.unwanted	= xprt_rdma_client_unwanted,
 	.closing	= xprt_rdma_client_closing,
 	.release	= xprt_rdma_client_release,
 	.swaps		= xprt_rdma_client_swaps,
-	.dead		= xprt_rdma_client_dead,
 	.show		= xprt_rdma_client_show,
 };
 
@@ -116,7 +105,12 @@ static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 					      RPCRDMA_INLINE_UNIT)),
 		.inline_recv = round_down(READ_ONCE(xprt_rdma_inline_read),
 					  RPCRDMA_INLINE_UNIT),
-		.max_version = xprt_rdma_version_max(),
+		/*
+		 * Version 2 requires callbacks (draft-cel-nfsv4-rpcrdma-
+		 * version-two-00, 4.2), and a kernel may be without.
+		 */
+		.max_version = IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL) ?
+			       READ_ONCE(xprt_rdma_max_version) : RPCRDMA_V1,
 		.connect_timeout = READ_ONCE(xprt_rdma_connect_timeout) * HZ,
 		/* Plain spinlocks of sunrpc's are taken: never in softirq */
 		.send_poll = IB_POLL_WORKQUEUE,
@@ -126,13 +120,6 @@ static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 	};
 
 	return rpcrdma_ep_create(&attr);
-}
-
-static void xprt_rdma_set_ep(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
-{
-	mutex_lock(&rx->lock);
-	rx->ep = ep;
-	mutex_unlock(&rx->lock);
 }
 
 /*
@@ -147,7 +134,9 @@ void xprt_rdma_disconnect(struct xprt_rdma *rx)
 		return;
 	rpcrdma_ep_close(ep);
 	wait_for_completion(&ep->gone);
-	xprt_rdma_set_ep(rx, NULL);
+	mutex_lock(&rx->lock);
+	rx->ep = NULL;
+	mutex_unlock(&rx->lock);
 	rpcrdma_ep_put(ep);
 	/* Nothing is on the wire: no RPC keeps a credit */
 	xprt_rdma_credits_reset(rx);
@@ -165,7 +154,9 @@ static int xprt_rdma_try_connect(struct xprt_rdma *rx)
 		rx->last_reason = NULL;
 		return -ENOMEM;
 	}
-	xprt_rdma_set_ep(rx, ep);
+	mutex_lock(&rx->lock);
+	rx->ep = ep;
+	mutex_unlock(&rx->lock);
 	rx->limits.vers_max = ep->max_version;
 	rc = rpcrdma_ep_connect(ep, NULL, (struct sockaddr *)&rx->xprt.addr);
 	if (rc) {
@@ -306,14 +297,19 @@ void xprt_rdma_close(struct rpc_xprt *xprt)
 
 /*
  * An RPC timed out: end the connection that its Call was sent on, and no other
- * one. The RPC layer learns of it from the teardown. Called without the send
- * lock.
+ * one. There is no keep-alive: a dead path shows here. A new connection sends
+ * all pending RPCs again, and must not end for those that timed out on the one
+ * before. The RPC layer learns of the end from the teardown. Called without the
+ * send lock.
  */
-void xprt_rdma_disconnect_late(struct xprt_rdma *rx, unsigned int cookie)
+void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
 {
+	struct xprt_rdma *rx = to_xprt_rdma(xprt);
+	unsigned int cookie = task->tk_rqstp->rq_connect_cookie;
+
 	mutex_lock(&rx->lock);
 	/* A new endpoint is not there before the cookie has changed */
-	if (rx->ep && cookie == READ_ONCE(rx->xprt.connect_cookie))
+	if (rx->ep && cookie == READ_ONCE(xprt->connect_cookie))
 		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
 				       "an RPC timed out");
 	mutex_unlock(&rx->lock);

@@ -144,8 +144,9 @@ void xprt_rdma_mrs_init(struct xprt_rdma *rx)
  * use: a Call that needs more MRs than there are would block the head of
  * sunrpc's queue.
  */
-int xprt_rdma_mrs_setup(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
+int xprt_rdma_mrs_setup(struct rpcrdma_ep *ep)
 {
+	struct xprt_rdma *rx = ep->owner;
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	unsigned int payload = ep->sizes.mrs_per_payload;
 	unsigned int least = 2 * payload + MRS_EXTRA;
@@ -182,7 +183,7 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 			rx->stats.mrs_orphaned++;
 		xprt_rdma_mr_unmap(mr);
 		list_del(&mr->all);
-		/* Unmapped before xprt_rdma_req_abort() sees the list empty */
+		/* Unmapped before xprt_rdma_buf_free() sees the list empty */
 		smp_wmb();
 		list_del(&mr->list);
 		xprt_rdma_mr_free(mr);
@@ -246,17 +247,12 @@ static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx)
 	return ERR_PTR(-EAGAIN);
 }
 
-/* MRs are back in the pool: wake the tasks that found it empty */
-static void xprt_rdma_mrs_wake(struct xprt_rdma *rx)
-{
-	/* Pairs with xprt_wait_for_buffer_space() in xprt_rdma_mr_get() */
-	smp_mb();
-	if (unlikely(test_bit(XPRT_WRITE_SPACE, &rx->xprt.state)))
-		rpcrdma_rpc_write_space(&rx->xprt);
-}
-
-/* Unmap MRs that no peer can reach, and give them back to the pool */
-void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs)
+/*
+ * Unmap MRs that no peer can reach, and give them back to the pool. Not @wake:
+ * they come from a Call that did not get all it needs, and the only task that
+ * waits is its own, which would fail again.
+ */
+void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs, bool wake)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	struct xprt_rdma_mr *mr;
@@ -266,7 +262,7 @@ void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs)
 	list_for_each_entry(mr, mrs, list)
 		xprt_rdma_mr_unmap(mr);
 	spin_lock(&pool->lock);
-	/* Unmapped before xprt_rdma_req_abort() sees the list empty */
+	/* Unmapped before xprt_rdma_buf_free() sees the list empty */
 	smp_wmb();
 	/*
 	 * Last in, last out: an rkey comes again after 256 registrations of
@@ -274,42 +270,27 @@ void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs)
 	 */
 	list_splice_tail_init(mrs, &pool->idle);
 	spin_unlock(&pool->lock);
-	xprt_rdma_mrs_wake(rx);
+	/* Pairs with xprt_wait_for_buffer_space() in xprt_rdma_mr_get() */
+	smp_mb();
+	if (wake && unlikely(test_bit(XPRT_WRITE_SPACE, &rx->xprt.state)))
+		rpcrdma_rpc_write_space(&rx->xprt);
 }
 
 /*
- * Give back MRs of a Call that did not get all it needs. Wakes no task: the
- * only one that waits is the caller, which would fail again.
+ * The peer invalidated an MR of an RPC that is pinned: xprt_rdma_buf_free() is
+ * not looking at its list. Return: false if it is not one of @mrs
  */
-void xprt_rdma_mrs_return(struct xprt_rdma *rx, struct list_head *mrs)
-{
-	struct xprt_rdma_mr_pool *pool = &rx->pool;
-	struct xprt_rdma_mr *mr;
-
-	list_for_each_entry(mr, mrs, list)
-		xprt_rdma_mr_unmap(mr);
-	spin_lock(&pool->lock);
-	list_splice_init(mrs, &pool->idle);
-	spin_unlock(&pool->lock);
-}
-
-/* The peer invalidated an MR. Return: false if it is not one of @mrs */
 bool xprt_rdma_mrs_put_rkey(struct xprt_rdma *rx, struct list_head *mrs,
 			    u32 rkey)
 {
-	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	struct xprt_rdma_mr *mr;
+	LIST_HEAD(invalid);
 
 	list_for_each_entry(mr, mrs, list) {
 		if (mr->mr->rkey != rkey)
 			continue;
-		xprt_rdma_mr_unmap(mr);
-		spin_lock(&pool->lock);
-		/* As in xprt_rdma_mrs_put() */
-		smp_wmb();
-		list_move_tail(&mr->list, &pool->idle);
-		spin_unlock(&pool->lock);
-		xprt_rdma_mrs_wake(rx);
+		list_move(&mr->list, &invalid);
+		xprt_rdma_mrs_put(rx, &invalid, true);
 		return true;
 	}
 	return false;

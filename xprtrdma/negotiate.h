@@ -10,11 +10,12 @@
 /* Most bytes of a first message, which every receiver takes */
 #define XPRT_RDMA_FIRST_MAX	RPCRDMA_INLINE_MIN
 
+/* Zero, as all of struct xprt_rdma_nego, speaks version 1 */
 enum xprt_rdma_nego_state {
+	XPRT_RDMA_NEGO_SETTLED,
 	XPRT_RDMA_NEGO_FIRST,	/* version 2 is to be tried, nothing was sent */
 	XPRT_RDMA_NEGO_WAITING,	/* the first message was sent */
 	XPRT_RDMA_NEGO_HEARD,	/* the server speaks version 2, errors so far */
-	XPRT_RDMA_NEGO_SETTLED,
 };
 
 /* Versions of a transport; times in ms of a clock that never goes back */

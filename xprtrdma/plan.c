@@ -4,14 +4,6 @@
  */
 #include "plan.h"
 
-/* Bytes of a Transport Header without chunks, of Call and Reply */
-static u32 header_len(const struct xprt_rdma_call_shape *shape)
-{
-	const struct rpcrdma_form form = { .option = shape->option };
-
-	return rpcrdma_form_len(&form);
-}
-
 /* Segments for one registered range */
 static u64 segments(const struct xprt_rdma_call_shape *shape, u32 bytes)
 {
@@ -41,12 +33,12 @@ static u64 reply_chunk_len(const struct xprt_rdma_call_shape *shape,
 	return RPCRDMA_WORD + segs * RPCRDMA_SEGMENT_LEN;
 }
 
+/* @hdr: bytes of the Transport Header without chunks */
 static void plan_reply(struct xprt_rdma_call_plan *plan,
-		       const struct xprt_rdma_call_shape *shape)
+		       const struct xprt_rdma_call_shape *shape, u64 hdr)
 {
 	u32 data = min(shape->reply_pages, shape->reply_max);
 	u32 rest = shape->reply_max;
-	u64 hdr = header_len(shape);
 
 	if (rest + hdr <= shape->inline_recv)
 		return;
@@ -89,10 +81,11 @@ void xprt_rdma_plan_call(struct xprt_rdma_call_plan *plan,
 			 const struct xprt_rdma_call_shape *shape)
 {
 	u64 total = (u64)shape->head + shape->pages + shape->tail;
-	u64 hdr = header_len(shape);
+	const struct rpcrdma_form form = { .option = shape->option };
+	u64 hdr = rpcrdma_form_len(&form);
 
 	memset(plan, 0, sizeof(*plan));
-	plan_reply(plan, shape);
+	plan_reply(plan, shape, hdr);
 	if (plan->write_list)
 		hdr += write_list_len(shape);
 	if (plan->reply_chunk)

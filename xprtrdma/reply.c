@@ -56,19 +56,6 @@ static int xprt_rdma_place_around(struct rpc_rqst *rqst, const u8 *body,
 	return min_t(u32, len + data, buf->buflen);
 }
 
-/* Nothing is in a chunk. Return: bytes of the RPC message, or -EIO */
-static int xprt_rdma_place_inline(struct xprt_rdma_req *req,
-				  const struct rpcrdma_hdr *hdr)
-{
-	int head = req->rqst.rq_private_buf.head[0].iov_len, rc;
-
-	rc = xprt_rdma_copy_in(&req->rqst, 0, hdr->buf + hdr->body,
-			       hdr->body_len);
-	if (rc > head)
-		req->rx->stats.fixup_copy_count += rc - head;
-	return rc;
-}
-
 /*
  * Return: bytes of the RPC message; -EIO; -EBADMSG if the Reply chunk holds
  * another message.
@@ -76,25 +63,31 @@ static int xprt_rdma_place_inline(struct xprt_rdma_req *req,
 static int xprt_rdma_place(struct xprt_rdma_req *req,
 			   const struct rpcrdma_hdr *hdr)
 {
-	const struct xdr_buf *buf = &req->rqst.rq_private_buf;
+	const struct kvec *head = &req->rqst.rq_private_buf.head[0];
+	struct xprt_rdma_stats *stats = &req->rx->stats;
+	const u8 *body = hdr->buf + hdr->body;
 	u64 written = hdr->write_bytes;
+	int len;
 
 	/* After RDMA_ERROR the same Call would fail again (RFC 8166, 4.5) */
 	if (hdr->fault || hdr->proc == RPCRDMA_ERROR)
 		return -EIO;
 	if (!rpcrdma_reply_within(hdr, req->write_offered, req->reply_offered))
 		return -EIO;
-	req->rx->stats.total_rdma_reply += written;
-	if (hdr->proc != RPCRDMA_NOMSG && !written)
-		return xprt_rdma_place_inline(req, hdr);
+	stats->total_rdma_reply += written;
+	if (hdr->proc != RPCRDMA_NOMSG && !written) {
+		len = xprt_rdma_copy_in(&req->rqst, 0, body, hdr->body_len);
+		if (len > (int)head->iov_len)
+			stats->fixup_copy_count += len - head->iov_len;
+		return len;
+	}
 	if (hdr->proc != RPCRDMA_NOMSG)
-		return xprt_rdma_place_around(&req->rqst, hdr->buf + hdr->body,
-					      hdr->body_len, written);
-	req->rx->stats.total_rdma_reply += hdr->reply_bytes;
-	if (!rpcrdma_reply_in_place(hdr, req->write_offered,
-				    buf->head[0].iov_len))
+		return xprt_rdma_place_around(&req->rqst, body, hdr->body_len,
+					      written);
+	stats->total_rdma_reply += hdr->reply_bytes;
+	if (!rpcrdma_reply_in_place(hdr, req->write_offered, head->iov_len))
 		return -EIO;
-	if (!rpcrdma_is_msg_of(buf->head[0].iov_base, hdr, RPCRDMA_DIR_REPLY))
+	if (!rpcrdma_is_msg_of(head->iov_base, hdr, RPCRDMA_DIR_REPLY))
 		return -EBADMSG;
 	if (!written)
 		return hdr->reply_bytes;
@@ -183,7 +176,7 @@ static void xprt_rdma_inv_done(struct rpcrdma_chain *chain,
 		xprt_rdma_unpin(&req->rqst);
 		return;
 	}
-	xprt_rdma_mrs_put(req->rx, &req->mrs);
+	xprt_rdma_mrs_put(req->rx, &req->mrs, true);
 	xprt_rdma_complete(chain->ep, req, recv);
 }
 
@@ -266,27 +259,18 @@ static struct xprt_rdma_req *xprt_rdma_match(struct xprt_rdma *rx, u32 xid)
 	return NULL;
 }
 
-static void xprt_rdma_update_grant(struct rpcrdma_ep *ep,
-				   const struct rpcrdma_hdr *hdr, bool matched)
-{
-	struct xprt_rdma *rx = ep->owner;
-	u32 credits;
-
-	if (!xprt_rdma_version_heard(rx, ep, hdr))
-		return;
-	credits = rpcrdma_hdr_grant(hdr, ep->sizes.credits,
-				    READ_ONCE(rx->granted), matched);
-	if (credits)
-		xprt_rdma_credits_update(rx, credits);
-}
-
 static void xprt_rdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
 	struct xprt_rdma *rx = ep->owner;
 	struct xprt_rdma_req *req;
+	u32 credits = 0;
 
 	req = xprt_rdma_match(rx, recv->hdr.xid);
-	xprt_rdma_update_grant(ep, &recv->hdr, req);
+	if (xprt_rdma_version_heard(rx, ep, &recv->hdr))
+		credits = rpcrdma_hdr_grant(&recv->hdr, ep->sizes.credits,
+					    READ_ONCE(rx->granted), req);
+	if (credits)
+		xprt_rdma_credits_update(rx, credits);
 	if (req)
 		xprt_rdma_reply_matched(ep, req, recv);
 	else

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Requests: the slots of a transport, their buffers and references.
+ * Requests: the slots of a transport, their buffers and references, and the
+ * credits that their Calls need.
  *
  * The RPC layer holds a request from alloc_slot to free_slot, and the wire
  * from the Send until the Reply is here or the connection is gone. The Send of
  * a Call reads the request's own buffer alone and is not signalled: the Reply
  * shows that the server has it. So the slot of an aborted RPC is not used
  * again, and its credit not spent again, before one of the two has happened.
+ *
+ * Credits say how many Calls may be on the wire (RFC 8166, section 3.3.1). They
+ * are sunrpc's congestion window, which counts the RPCs that hold one.
  */
 #include <linux/slab.h>
 #include <linux/sunrpc/bc_xprt.h>
@@ -18,6 +22,95 @@
 
 /* If LOCAL_INVs of an aborted RPC take longer, the connection ends */
 #define ABORT_TIMEOUT	(5 * HZ)
+
+/* Called with transport_lock. Returns false when there is no credit left */
+static bool xprt_rdma_credits_apply(struct xprt_rdma *rx)
+{
+	u32 left = 0;
+
+	if (rx->granted > rx->abandoned)
+		left = rx->granted - rx->abandoned;
+	rx->xprt.cwnd = (unsigned long)left << RPC_CWNDSHIFT;
+	return left;
+}
+
+/*
+ * The server granted @credits. If aborted RPCs hold them all, the connection
+ * ends: a new one has them all back.
+ */
+void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits)
+{
+	bool left;
+
+	if (likely(credits == READ_ONCE(rx->granted)))
+		return;
+	spin_lock(&rx->xprt.transport_lock);
+	rx->granted = credits;
+	left = xprt_rdma_credits_apply(rx);
+	spin_unlock(&rx->xprt.transport_lock);
+	if (!left)
+		xprt_force_disconnect(&rx->xprt);
+	else
+		rpcrdma_rpc_wake_sender(&rx->xprt);
+}
+
+/*
+ * @by more aborted RPCs keep a credit until they are answered. Called with the
+ * transport_lock.
+ *
+ * Return: false if too few credits are left to go on with the connection, or
+ * none: RFC 8166, 3.3.1, allows no other Call. The caller then ends it.
+ */
+static bool xprt_rdma_credits_abandon(struct xprt_rdma *rx, int by)
+{
+	lockdep_assert_held(&rx->xprt.transport_lock);
+	rx->abandoned += by;
+	return xprt_rdma_credits_apply(rx) &&
+	       rx->abandoned < min(rx->granted, rx->xprt.max_reqs / 2);
+}
+
+/*
+ * Too few credits were left when an RPC was aborted. A late Reply may have
+ * brought one back since, and a connection with another cookie has them all.
+ */
+static void xprt_rdma_credits_spent(struct xprt_rdma *rx, u32 cookie)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	bool spent;
+
+	spin_lock(&xprt->transport_lock);
+	spent = cookie == xprt->connect_cookie &&
+		!xprt_rdma_credits_abandon(rx, 0);
+	spin_unlock(&xprt->transport_lock);
+	if (spent)
+		xprt_force_disconnect(xprt);
+}
+
+/*
+ * A connection ended; called with the send lock, so that no task asks for a
+ * credit. The next connection has one until its first Reply (RFC 8166, 3.3.3),
+ * and RPCs that were in flight get theirs anew.
+ */
+void xprt_rdma_credits_reset(struct xprt_rdma *rx)
+{
+	struct rpc_xprt *xprt = &rx->xprt;
+	struct xprt_rdma_req *req;
+
+	spin_lock(&xprt->transport_lock);
+	spin_lock(&rx->req_lock);
+	list_for_each_entry(req, &rx->all, all) {
+		/* The Reply to a callback has none */
+		if (!req->rqst.rq_cong || bc_prealloc(&req->rqst))
+			continue;
+		req->rqst.rq_cong = 0;
+		xprt->cong -= RPC_CWNDSCALE;
+	}
+	spin_unlock(&rx->req_lock);
+	rx->granted = 1;
+	rx->abandoned = 0;
+	xprt_rdma_credits_apply(rx);
+	spin_unlock(&xprt->transport_lock);
+}
 
 /* The caller owns the slot. Its buffers come with its first RPC. */
 struct xprt_rdma_req *xprt_rdma_req_create(struct xprt_rdma *rx, gfp_t gfp)
@@ -57,7 +150,7 @@ void xprt_rdma_req_destroy(struct xprt_rdma_req *req)
 	kfree(req);
 }
 
-/* After an error, too, xprt_rdma_reqs_destroy() is due */
+/* After an error, too, those in rx->all are to be destroyed */
 int xprt_rdma_reqs_create(struct xprt_rdma *rx, unsigned int count)
 {
 	struct xprt_rdma_req *req;
@@ -75,14 +168,6 @@ int xprt_rdma_reqs_create(struct xprt_rdma *rx, unsigned int count)
 	return 0;
 }
 
-void xprt_rdma_reqs_destroy(struct xprt_rdma *rx)
-{
-	struct xprt_rdma_req *req, *next;
-
-	list_for_each_entry_safe(req, next, &rx->all, all)
-		xprt_rdma_req_destroy(req);
-}
-
 static struct xprt_rdma_req *xprt_rdma_slot_pop(struct xprt_rdma *rx)
 {
 	struct xprt_rdma_req *req;
@@ -95,11 +180,6 @@ static struct xprt_rdma_req *xprt_rdma_slot_pop(struct xprt_rdma *rx)
 	return req;
 }
 
-static bool xprt_rdma_slot_wanted(const struct xprt_rdma *rx)
-{
-	return READ_ONCE(rx->xprt.backlog.qlen);
-}
-
 /*
  * Give a free slot to the first task that waits, or keep it. A task joins the
  * backlog and then looks for a slot again; here a slot joins the list and then
@@ -109,7 +189,7 @@ static bool xprt_rdma_slot_wanted(const struct xprt_rdma *rx)
 static void xprt_rdma_slot_push(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 {
 	do {
-		if (xprt_rdma_slot_wanted(rx) &&
+		if (READ_ONCE(rx->xprt.backlog.qlen) &&
 		    xprt_wake_up_backlog(&rx->xprt, &req->rqst))
 			return;
 		memset(&req->rqst, 0, sizeof(req->rqst));
@@ -117,7 +197,7 @@ static void xprt_rdma_slot_push(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 		req->next = rx->free;
 		rx->free = req;
 		spin_unlock(&rx->req_lock);
-		if (!xprt_rdma_slot_wanted(rx))
+		if (!READ_ONCE(rx->xprt.backlog.qlen))
 			return;
 		req = xprt_rdma_slot_pop(rx);
 	} while (req);
@@ -201,24 +281,18 @@ void xprt_rdma_release_request(struct rpc_task *task)
 	xprt_release_rqst_cong(task);
 }
 
-/* Map the buffer that a request is sent from. Return: 0 or -EIO */
-int xprt_rdma_req_map(struct rpcrdma_ep *ep, struct xprt_rdma_req *req)
+/*
+ * Give the device the first @len bytes of the buffer that a request is sent
+ * from. The buffer stays mapped until the connection ends. Return: 0 or -EIO
+ */
+int xprt_rdma_req_prepare(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
+			  u32 len)
 {
-	int rc;
-
-	if (likely(req->hdr.ep == ep))
-		return 0;
-	rc = rpcrdma_dmabuf_map(ep, &req->hdr);
-	if (!rc)
-		rpcrdma_dmabuf_sge(&req->hdr, &req->sge, 0, req->hdr.size);
-	return rc;
-}
-
-/* @len bytes of the buffer, which is mapped, are to be sent */
-void xprt_rdma_req_fill(struct xprt_rdma_req *req, u32 len)
-{
+	if (rpcrdma_dmabuf_map(ep, &req->hdr))
+		return -EIO;
+	rpcrdma_dmabuf_sge(&req->hdr, &req->sge, 0, len);
 	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
-	req->sge.length = len;
+	return 0;
 }
 
 static int xprt_rdma_xdr_buf_reserve(struct xprt_rdma_req *req, void **buf,
@@ -273,22 +347,25 @@ static void xprt_rdma_abort_done(struct rpcrdma_chain *chain,
 	/* Else the drain gives them back: xprt_rdma_mrs_release() */
 	if (unlikely(status != IB_WC_SUCCESS))
 		return;
-	xprt_rdma_mrs_put(rx, &req->mrs);
+	xprt_rdma_mrs_put(rx, &req->mrs, true);
 	/* The request is no longer ours */
 	wake_up_all(&rx->abort_wait);
 }
 
 /*
- * End all access of the peer to the memory of an aborted RPC, which no Reply
- * completes any more. This is the only place where the client waits for the
- * fabric. If the LOCAL_INVs do not complete in time the connection ends, and
- * its drain completes them.
+ * If no Reply came, the peer can still reach the memory that the Call offered.
+ * Once this returns it cannot, and the pages are the caller's. This is the only
+ * place where the client waits for the fabric. If the LOCAL_INVs do not
+ * complete in time the connection ends, and its drain completes them.
  */
-static void xprt_rdma_req_abort(struct xprt_rdma_req *req)
+void xprt_rdma_buf_free(struct rpc_task *task)
 {
+	struct xprt_rdma_req *req = to_xprt_rdma_req(task->tk_rqstp);
 	struct xprt_rdma *rx = req->rx;
 	struct rpcrdma_ep *ep = NULL;
 
+	if (likely(list_empty_careful(&req->mrs)))
+		return;
 	mutex_lock(&rx->lock);
 	if (rx->pool.ep && !list_empty(&req->mrs)) {
 		ep = rpcrdma_ep_get(rx->pool.ep);
@@ -306,18 +383,6 @@ static void xprt_rdma_req_abort(struct xprt_rdma_req *req)
 		rpcrdma_ep_put(ep);
 	}
 	wait_event(rx->abort_wait, list_empty_careful(&req->mrs));
-}
-
-/*
- * If no Reply came, the peer can still reach the memory that the Call offered.
- * Once this returns it cannot, and the pages are the caller's.
- */
-void xprt_rdma_buf_free(struct rpc_task *task)
-{
-	struct xprt_rdma_req *req = to_xprt_rdma_req(task->tk_rqstp);
-
-	if (unlikely(!list_empty_careful(&req->mrs)))
-		xprt_rdma_req_abort(req);
 }
 
 /* Send a request whose chain is ready: on success the wire holds it, too */
@@ -402,8 +467,12 @@ bool xprt_rdma_reqs_answer_abandoned(struct xprt_rdma *rx, u32 xid)
 	spin_unlock(&rx->req_lock);
 	if (state == XPRT_RDMA_REQ_IDLE)
 		return false;
-	if (state == XPRT_RDMA_REQ_ABANDONED)
-		xprt_rdma_credits_late(rx);
+	if (state == XPRT_RDMA_REQ_ABANDONED) {
+		spin_lock(&rx->xprt.transport_lock);
+		xprt_rdma_credits_abandon(rx, -1);
+		spin_unlock(&rx->xprt.transport_lock);
+		rpcrdma_rpc_wake_sender(&rx->xprt);
+	}
 	xprt_rdma_req_put(req);
 	return true;
 }

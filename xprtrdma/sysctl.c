@@ -20,8 +20,6 @@ unsigned int xprt_rdma_max_version = RPCRDMA_V1;
 unsigned int xprt_rdma_version_timeout = 10;
 unsigned int xprt_rdma_version_memory = 600;
 
-#if IS_ENABLED(CONFIG_SUNRPC_DEBUG)
-
 static unsigned int zero;
 static unsigned int one = 1;
 static unsigned int slots_min = 4;
@@ -91,16 +89,3 @@ void xprt_rdma_sysctl_exit(void)
 {
 	unregister_sysctl_table(sysctl_header);
 }
-
-#else
-
-int xprt_rdma_sysctl_init(void)
-{
-	return 0;
-}
-
-void xprt_rdma_sysctl_exit(void)
-{
-}
-
-#endif

@@ -34,21 +34,6 @@ void xprt_rdma_version_init(struct xprt_rdma *rx)
 	INIT_DELAYED_WORK(&rx->version.worker, xprt_rdma_version_worker);
 }
 
-void xprt_rdma_version_destroy(struct xprt_rdma *rx)
-{
-	cancel_delayed_work_sync(&rx->version.worker);
-}
-
-/*
- * The highest version to speak. Version 2 requires callbacks (draft-cel-nfsv4-
- * rpcrdma-version-two-00, 4.2), and a kernel may be without.
- */
-u32 xprt_rdma_version_max(void)
-{
-	return IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL) ?
-	       READ_ONCE(xprt_rdma_max_version) : RPCRDMA_V1;
-}
-
 /*
  * Called with rx->lock whenever @nego may have changed, except at the end of
  * a connection, after which nothing is sent.
@@ -85,6 +70,7 @@ void xprt_rdma_version_begin(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 /* A connection ended; called with the send lock, nothing will be received */
 void xprt_rdma_version_end(struct xprt_rdma *rx)
 {
+	cancel_delayed_work_sync(&rx->version.worker);
 	mutex_lock(&rx->lock);
 	xprt_rdma_nego_lost(&rx->version.nego, xprt_rdma_now());
 	mutex_unlock(&rx->lock);
@@ -101,35 +87,29 @@ void xprt_rdma_version_refused(struct xprt_rdma *rx, int err)
 }
 
 /*
- * Each MR was registered for this RPC alone, so that none must stay valid.
- *
- * Return: the handle that costs most to invalidate.
+ * Decide how a Call that offers the MRs of @req is written; with rx->lock. Each
+ * MR was registered for this RPC alone, so that none must stay valid: the
+ * handle to invalidate is the one that costs most.
  */
-static u32 xprt_rdma_best_handle(const struct xprt_rdma_req *req)
-{
-	struct xprt_rdma_mr *mr;
-	u32 handle = 0, best = 0;
-
-	list_for_each_entry(mr, &req->mrs, list) {
-		if (mr->mr->length > best) {
-			best = mr->mr->length;
-			handle = mr->mr->rkey;
-		}
-	}
-	return handle;
-}
-
-/* Decide how a Call that offers the MRs of @req is written; with rx->lock */
 void xprt_rdma_version_form(const struct xprt_rdma *rx,
 			    struct xprt_rdma_req *req)
 {
+	struct xprt_rdma_mr *mr;
+	u32 best = 0;
+
 	if (list_empty(&req->mrs)) {
 		req->form = rx->version.plain_form;
 		return;
 	}
 	req->form = rx->version.form;
-	if (xprt_rdma_nego_invalidates(&rx->version.nego))
-		req->form.inv_handle = xprt_rdma_best_handle(req);
+	if (!xprt_rdma_nego_invalidates(&rx->version.nego))
+		return;
+	list_for_each_entry(mr, &req->mrs, list) {
+		if (mr->mr->length > best) {
+			best = mr->mr->length;
+			req->form.inv_handle = mr->mr->rkey;
+		}
+	}
 }
 
 /*
@@ -193,16 +173,6 @@ bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
 	spin_unlock(&xprt->queue_lock);
 	xprt_wake_pending_tasks(xprt, -EAGAIN);
 	return true;
-}
-
-/* Bytes of the header of a callback, which may come with the option */
-u32 xprt_rdma_version_bc_hdr_len(const struct xprt_rdma *rx)
-{
-	const struct rpcrdma_form form = {
-		.option = READ_ONCE(rx->version.nego.vers) == RPCRDMA_V2,
-	};
-
-	return rpcrdma_form_len(&form);
 }
 
 void xprt_rdma_version_show(const struct xprt_rdma *rx, struct seq_file *seq)

@@ -42,17 +42,6 @@ static int xprt_rdma_get_srcaddr(struct rpc_xprt *xprt, char *buf,
 	return rc;
 }
 
-/*
- * There is no keep-alive: a dead path shows when an RPC times out. A new
- * connection sends all pending RPCs again, and must not end for those that
- * timed out on the one before.
- */
-static void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
-{
-	xprt_rdma_disconnect_late(to_xprt_rdma(xprt),
-				  task->tk_rqstp->rq_connect_cookie);
-}
-
 static void xprt_rdma_set_connect_timeout(struct rpc_xprt *xprt,
 					  unsigned long connect_timeout,
 					  unsigned long reconnect_timeout)
@@ -134,7 +123,10 @@ static void xprt_rdma_print_stats(struct rpc_xprt *xprt,
 
 static void xprt_rdma_free(struct rpc_xprt *xprt)
 {
-	xprt_rdma_reqs_destroy(to_xprt_rdma(xprt));
+	struct xprt_rdma_req *req, *next;
+
+	list_for_each_entry_safe(req, next, &to_xprt_rdma(xprt)->all, all)
+		xprt_rdma_req_destroy(req);
 	rpcrdma_rpc_free_addresses(xprt);
 	xprt_free(xprt);
 	module_put(THIS_MODULE);
@@ -146,7 +138,6 @@ static void xprt_rdma_destroy(struct rpc_xprt *xprt)
 
 	cancel_delayed_work_sync(&rx->connect_worker);
 	xprt_rdma_disconnect(rx);
-	xprt_rdma_version_destroy(rx);
 	xprt_rdma_free(xprt);
 }
 

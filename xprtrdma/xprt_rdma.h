@@ -226,7 +226,7 @@ struct xprt_rdma_version {
  * @inline_send: inline thresholds of the last connection for the next Call,
  *	written with @lock held
  * @inline_recv: see @inline_send
- * @version: unused without CONFIG_RPCRDMA_V2
+ * @version: zero without CONFIG_RPCRDMA_V2
  * @limits: of the decoder on the connection
  * @pool: MRs
  * @abort_wait: tasks that wait for the memory of an aborted RPC
@@ -311,16 +311,20 @@ void xprt_rdma_sysctl_exit(void);
 /* connect.c */
 void xprt_rdma_connect_init(struct xprt_rdma *rx);
 void xprt_rdma_disconnect(struct xprt_rdma *rx);
-void xprt_rdma_disconnect_late(struct xprt_rdma *rx, unsigned int cookie);
+void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task);
 void xprt_rdma_connect(struct rpc_xprt *xprt, struct rpc_task *task);
 void xprt_rdma_close(struct rpc_xprt *xprt);
 void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt);
 
-/* version.c */
+/* A settled version stays so as long as anything is received */
+static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
+{
+	return READ_ONCE(rx->version.nego.state) == XPRT_RDMA_NEGO_SETTLED;
+}
+
+/* version.c; in a build without it rx->version stays zero: version 1 */
 #ifdef CONFIG_RPCRDMA_V2
 void xprt_rdma_version_init(struct xprt_rdma *rx);
-void xprt_rdma_version_destroy(struct xprt_rdma *rx);
-u32 xprt_rdma_version_max(void);
 void xprt_rdma_version_begin(struct xprt_rdma *rx, struct rpcrdma_ep *ep);
 void xprt_rdma_version_end(struct xprt_rdma *rx);
 void xprt_rdma_version_refused(struct xprt_rdma *rx, int err);
@@ -331,34 +335,14 @@ bool xprt_rdma_version_heard(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
 			     const struct rpcrdma_hdr *hdr);
 bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
 			      const struct rpcrdma_hdr *hdr);
-u32 xprt_rdma_version_bc_hdr_len(const struct xprt_rdma *rx);
 void xprt_rdma_version_show(const struct xprt_rdma *rx, struct seq_file *seq);
-
-/* A settled version stays so as long as anything is received */
-static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
-{
-	return READ_ONCE(rx->version.nego.state) == XPRT_RDMA_NEGO_SETTLED;
-}
-
-/* Is a Call, with chunks or without, written by the option? */
-static inline bool xprt_rdma_version_option(const struct xprt_rdma *rx,
-					    bool chunks)
-{
-	return chunks ? rx->version.form.option : rx->version.plain_form.option;
-}
 #else
 static inline void xprt_rdma_version_init(struct xprt_rdma *rx) { }
-static inline void xprt_rdma_version_destroy(struct xprt_rdma *rx) { }
 static inline void xprt_rdma_version_end(struct xprt_rdma *rx) { }
 static inline void xprt_rdma_version_refused(struct xprt_rdma *rx, int err) { }
 static inline void xprt_rdma_version_sent(struct xprt_rdma *rx) { }
 static inline void xprt_rdma_version_show(const struct xprt_rdma *rx,
 					  struct seq_file *seq) { }
-
-static inline u32 xprt_rdma_version_max(void)
-{
-	return RPCRDMA_V1;
-}
 
 static inline void xprt_rdma_version_begin(struct xprt_rdma *rx,
 					   struct rpcrdma_ep *ep)
@@ -388,40 +372,17 @@ static inline bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
 {
 	return false;
 }
-
-static inline u32 xprt_rdma_version_bc_hdr_len(const struct xprt_rdma *rx)
-{
-	return RPCRDMA_HDR_MIN;
-}
-
-static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
-{
-	return true;
-}
-
-static inline bool xprt_rdma_version_option(const struct xprt_rdma *rx,
-					    bool chunks)
-{
-	return false;
-}
 #endif
 
-/* credits.c */
-void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits);
-void xprt_rdma_credits_spent(struct xprt_rdma *rx, u32 cookie);
-void xprt_rdma_credits_late(struct xprt_rdma *rx);
-void xprt_rdma_credits_lacking(struct xprt_rdma *rx);
-bool xprt_rdma_credits_abandon(struct xprt_rdma *rx, int by);
-void xprt_rdma_credits_reset(struct xprt_rdma *rx);
-
 /* req.c */
+void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits);
+void xprt_rdma_credits_reset(struct xprt_rdma *rx);
 struct xprt_rdma_req *xprt_rdma_req_create(struct xprt_rdma *rx, gfp_t gfp);
 void xprt_rdma_req_destroy(struct xprt_rdma_req *req);
 void xprt_rdma_req_put(struct xprt_rdma_req *req);
 int xprt_rdma_reqs_create(struct xprt_rdma *rx, unsigned int count);
-void xprt_rdma_reqs_destroy(struct xprt_rdma *rx);
-int xprt_rdma_req_map(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);
-void xprt_rdma_req_fill(struct xprt_rdma_req *req, u32 len);
+int xprt_rdma_req_prepare(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
+			  u32 len);
 int xprt_rdma_req_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);
 bool xprt_rdma_req_answered(struct xprt_rdma_req *req);
 bool xprt_rdma_reqs_answer_abandoned(struct xprt_rdma *rx, u32 xid);
@@ -431,10 +392,6 @@ void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst);
 int xprt_rdma_buf_alloc(struct rpc_task *task);
 void xprt_rdma_buf_free(struct rpc_task *task);
 void xprt_rdma_release_request(struct rpc_task *task);
-
-/* marshal.c */
-int xprt_rdma_marshal_req(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
-			  struct xprt_rdma_req *req);
 
 /* send.c */
 int xprt_rdma_send_request(struct rpc_rqst *rqst);
@@ -450,14 +407,13 @@ void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 
 /* mr.c */
 void xprt_rdma_mrs_init(struct xprt_rdma *rx);
-int xprt_rdma_mrs_setup(struct xprt_rdma *rx, struct rpcrdma_ep *ep);
+int xprt_rdma_mrs_setup(struct rpcrdma_ep *ep);
 void xprt_rdma_mrs_release(struct xprt_rdma *rx);
 bool xprt_rdma_mrs_in_use(struct xprt_rdma *rx, u32 rkey, u32 xid);
 int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
 		      const struct xdr_buf *buf, unsigned int parts,
 		      bool remote_write);
-void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs);
-void xprt_rdma_mrs_return(struct xprt_rdma *rx, struct list_head *mrs);
+void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs, bool wake);
 bool xprt_rdma_mrs_put_rkey(struct xprt_rdma *rx, struct list_head *mrs,
 			    u32 rkey);
 int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,

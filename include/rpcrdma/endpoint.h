@@ -203,7 +203,7 @@ enum rpcrdma_ep_state {
  *	of use. Process context, may sleep.
  * @swaps: (optional) memory is swapped out by way of this connection, or of the
  *	next one: the teardown may use the kernel's reserves. Process context.
- * @dead: all is released; the last call for this endpoint. The side usually
+ * @dead: (optional) all is released; the last call for this endpoint. The side usually
  *	drops its reference here.
  * @show: (optional) append " key=value" pairs to the line in
  *	/proc/net/rpcrdma/connections. Process context.

@@ -298,6 +298,8 @@ void rpcrdma_enc_chunk_return(struct rpcrdma_enc *enc,
 			      const struct rpcrdma_chunk *chunk, u64 written);
 void rpcrdma_enc_list_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_end(struct rpcrdma_enc *enc);
+void rpcrdma_enc_msg(struct rpcrdma_enc *enc, u32 xid, u32 credits,
+		     const struct rpcrdma_form *form);
 void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 		       enum rpcrdma_errcode errcode,
 		       const struct rpcrdma_limits *lim);
