@@ -187,34 +187,19 @@ void rpcrdma_unmap_page(struct rpcrdma_ep *ep, const struct ib_sge *sge,
 }
 
 /**
- * rpcrdma_sg_set - describe a range of memory
- * @sg: entry, possibly the last of its list before; not any more
- * @page: page
- * @len: bytes
- * @offset: first byte in @page
- */
-void rpcrdma_sg_set(struct scatterlist *sg, struct page *page, u32 len,
-		    u32 offset)
-{
-	sg->page_link = 0;
-	sg_set_page(sg, page, len, offset);
-	rpcrdma_sg_clear_flags(sg);
-}
-
-/**
- * rpcrdma_sg_set_pages - describe whole pages
- * @sg: first entry
- * @page: first page
- * @nr: how many
+ * rpcrdma_max_segment - how long may an entry of a scatterlist be?
+ * @ep: endpoint that is to map it; its device is known
  *
- * Return: the entry behind them.
+ * Return: bytes, at least a page.
  */
-struct scatterlist *rpcrdma_sg_set_pages(struct scatterlist *sg,
-					 struct page **page, unsigned int nr)
+u32 rpcrdma_max_segment(const struct rpcrdma_ep *ep)
 {
-	while (nr--)
-		rpcrdma_sg_set(sg++, *page++, PAGE_SIZE, 0);
-	return sg;
+	size_t max = ib_dma_max_seg_size(ep->device);
+
+	/* A bounce buffer may be smaller than the device's limit */
+	if (!ib_uses_virt_dma(ep->device))
+		max = min(max, dma_max_mapping_size(ep->device->dma_device));
+	return max;
 }
 
 /**

@@ -43,18 +43,6 @@
 #define RPCRDMA_XPO_SECURE_PORT(fn) .xpo_secure_port = (fn),
 #endif
 
-/* Which entries of a scatterlist have flags: 6.1 names one use of them */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
-#define RPCRDMA_SG_HAS_FLAGS IS_ENABLED(CONFIG_NEED_SG_DMA_FLAGS)
-#else
-#define RPCRDMA_SG_HAS_FLAGS IS_ENABLED(CONFIG_PCI_P2PDMA)
-#endif
-#if RPCRDMA_SG_HAS_FLAGS
-#define rpcrdma_sg_clear_flags(sg) ((void)((sg)->dma_flags = 0))
-#else
-#define rpcrdma_sg_clear_flags(sg) ((void)(sg))
-#endif
-
 /*
  * 6.1 queues a callback for the service's threads in a list with a lock of its
  * own. Those of one transport leave the queue for a list (by rq_bc_pa_list), and

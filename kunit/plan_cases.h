@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Tables for the suite of xprtrdma/plan.c: how Calls travel.
+ * Tables for the suite of xprtrdma/plan.c: how Calls travel, and the MRs of
+ * their chunks.
  */
 #ifndef RPCRDMA_KUNIT_PLAN_CASES_H
 #define RPCRDMA_KUNIT_PLAN_CASES_H
@@ -335,6 +336,100 @@ static const struct call_case call_cases[] = {
 	    .mr_bytes = 65536, .reply_max = 2000 },
 	  { .mode = XPRT_RDMA_CALL_INLINE, .reply_chunk = true,
 	    .reply_chunk_bytes = 2000 } },
+};
+
+/**
+ * struct mr_case - a chunk and the MRs that are to cover it
+ * @name: of the case
+ * @chunk: the chunk; pages of 4096 bytes
+ * @device_gaps: the device registers memory with gaps
+ * @want_gaps: so the chunk takes such MRs
+ * @want: what each MR takes of head, pages and tail, and the pages it touches
+ */
+struct mr_case {
+	const char			*name;
+	struct xprt_rdma_mr_plan	chunk;
+	bool				device_gaps;
+	bool				want_gaps;
+	struct {
+		u32	take[XPRT_RDMA_RANGES];
+		u32	pages;
+	} want[6];
+};
+
+static const struct mr_case mr_cases[] = {
+	{ "nothing",
+	  { .mr_pages = 16 } },
+	{ "one page",
+	  { .range = { [XPRT_RDMA_PAGES] = { 0, 4096 } }, .mr_pages = 16 },
+	  .want = { { { 0, 4096, 0 }, 1 } } },
+	{ "page data alone need no gaps",
+	  { .range = { [XPRT_RDMA_PAGES] = { 100, 8192 } }, .mr_pages = 16 },
+	  .device_gaps = true,
+	  .want = { { { 0, 8192, 0 }, 3 } } },
+	{ "a head alone needs no gaps",
+	  { .range = { { 100, 5000 } }, .mr_pages = 16 },
+	  .device_gaps = true,
+	  .want = { { { 5000, 0, 0 }, 2 } } },
+	{ "page data longer than an MR, from within a page",
+	  { .range = { [XPRT_RDMA_PAGES] = { 100, 12288 } }, .mr_pages = 2 },
+	  .want = { { { 0, 8092, 0 }, 2 }, { { 0, 4196, 0 }, 2 } } },
+	{ "page data that end with an MR",
+	  { .range = { [XPRT_RDMA_PAGES] = { 0, 8192 } }, .mr_pages = 2 },
+	  .want = { { { 0, 8192, 0 }, 2 } } },
+	{ "page data of an MR and 1",
+	  { .range = { [XPRT_RDMA_PAGES] = { 0, 8193 } }, .mr_pages = 2 },
+	  .want = { { { 0, 8192, 0 }, 2 }, { { 0, 1, 0 }, 1 } } },
+	{ "head, pages and tail, without gaps",
+	  { .range = { { 40, 100 }, { 0, 8192 }, { 200, 4 } }, .mr_pages = 16 },
+	  .want = { { { 100, 0, 0 }, 1 }, { { 0, 8192, 0 }, 2 },
+		    { { 0, 0, 4 }, 1 } } },
+	{ "head, pages and tail, with gaps",
+	  { .range = { { 40, 100 }, { 0, 8192 }, { 200, 4 } }, .mr_pages = 16 },
+	  .device_gaps = true, .want_gaps = true,
+	  .want = { { { 100, 8192, 4 }, 4 } } },
+	{ "head and tail, with gaps",
+	  { .range = { { 40, 100 }, { 0, 0 }, { 200, 4 } }, .mr_pages = 2 },
+	  .device_gaps = true, .want_gaps = true,
+	  .want = { { { 100, 0, 4 }, 2 } } },
+	{ "a head that ends its page, pages that begin one",
+	  { .range = { { 96, 4000 }, { 0, 4100 }, { 0, 4 } }, .mr_pages = 16 },
+	  .want = { { { 4000, 4100, 0 }, 3 }, { { 0, 0, 4 }, 1 } } },
+	{ "ranges that meet at page boundaries",
+	  { .range = { { 0, 4096 }, { 0, 4096 }, { 0, 4 } }, .mr_pages = 16 },
+	  .want = { { { 4096, 4096, 4 }, 3 } } },
+	{ "a head that ends its page, pages that begin within one",
+	  { .range = { { 96, 4000 }, { 8, 4000 } }, .mr_pages = 16 },
+	  .want = { { { 4000, 0, 0 }, 1 }, { { 0, 4000, 0 }, 1 } } },
+	{ "pages begun behind a head fill the MR",
+	  { .range = { { 0, 4096 }, { 0, 12288 } }, .mr_pages = 2 },
+	  .want = { { { 4096, 4096, 0 }, 2 }, { { 0, 8192, 0 }, 2 } } },
+	{ "a head that fills the MR",
+	  { .range = { { 0, 8192 }, { 0, 4096 } }, .mr_pages = 2 },
+	  .want = { { { 8192, 0, 0 }, 2 }, { { 0, 4096, 0 }, 1 } } },
+	{ "a tail is not split if an MR can cover it",
+	  { .range = { [XPRT_RDMA_PAGES] = { 0, 4096 }, { 0, 8192 } },
+	    .mr_pages = 2 },
+	  .want = { { { 0, 4096, 0 }, 1 }, { { 0, 0, 8192 }, 2 } } },
+	{ "a tail is not split if an MR can cover it, with gaps",
+	  { .range = { [XPRT_RDMA_PAGES] = { 0, 4096 }, { 8, 4096 } },
+	    .mr_pages = 2 },
+	  .device_gaps = true, .want_gaps = true,
+	  .want = { { { 0, 4096, 0 }, 1 }, { { 0, 0, 4096 }, 2 } } },
+	{ "a head longer than an MR is split",
+	  { .range = { { 8, 16384 } }, .mr_pages = 2 },
+	  .want = { { { 8184, 0, 0 }, 2 }, { { 8192, 0, 0 }, 2 },
+		    { { 8, 0, 0 }, 1 } } },
+	{ "1 MiB and the rest of a READDIR, with gaps",
+	  { .range = { { 40, 100 }, { 0, 1048576 }, { 200, 4 } },
+	    .mr_pages = 257 },
+	  .device_gaps = true, .want_gaps = true,
+	  .want = { { { 100, 1048576, 0 }, 257 }, { { 0, 0, 4 }, 1 } } },
+	{ "the same with room for head and tail",
+	  { .range = { { 40, 100 }, { 8, 1048576 }, { 200, 4 } },
+	    .mr_pages = 259 },
+	  .device_gaps = true, .want_gaps = true,
+	  .want = { { { 100, 1048576, 4 }, 259 } } },
 };
 
 #endif /* RPCRDMA_KUNIT_PLAN_CASES_H */

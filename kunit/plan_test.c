@@ -28,6 +28,36 @@ static void plan_call(struct kunit *test)
 			c->want.reply_chunk_bytes);
 }
 
+static void mr_case_desc(const struct mr_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(mr, mr_cases, mr_case_desc);
+
+static void plan_mr(struct kunit *test)
+{
+	const struct mr_case *c = test->param_value;
+	struct xprt_rdma_mr_plan plan = c->chunk;
+	u32 n, i, pages;
+
+	plan.page_size = 4096;
+	plan.gaps = c->device_gaps && xprt_rdma_plan_gaps(&plan);
+	KUNIT_EXPECT_EQ(test, plan.gaps, c->want_gaps);
+	for (n = 0; n < ARRAY_SIZE(c->want); n++) {
+		pages = xprt_rdma_plan_mr(&plan);
+		KUNIT_EXPECT_EQ_MSG(test, pages, c->want[n].pages, "MR %u", n);
+		for (i = 0; i < XPRT_RDMA_RANGES; i++)
+			KUNIT_EXPECT_EQ_MSG(test, plan.take[i],
+					    c->want[n].take[i],
+					    "MR %u, range %u", n, i);
+		if (!pages)
+			break;
+	}
+	for (i = 0; i < XPRT_RDMA_RANGES; i++)
+		KUNIT_EXPECT_EQ(test, plan.range[i].len, 0U);
+}
+
 static void plan_inv_handle(struct kunit *test)
 {
 	static const struct {
@@ -238,6 +268,7 @@ static void plan_inv_handle_forbidden(struct kunit *test)
 
 static struct kunit_case plan_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_call, call_gen_params),
+	KUNIT_CASE_PARAM(plan_mr, mr_gen_params),
 	KUNIT_CASE(plan_inv_handle),
 	KUNIT_CASE(plan_inv_handle_few),
 	KUNIT_CASE(plan_inv_handle_none),

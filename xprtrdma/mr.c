@@ -5,6 +5,10 @@
  * An MR is either idle in the pool, or in the list of one request and mapped.
  * It leaves that list when the peer has invalidated it, when our LOCAL_INV is
  * complete, or when the connection is drained.
+ *
+ * MRs are of two kinds if the device registers memory with gaps. A chunk of
+ * several ranges then takes one MR with gaps, which the server invalidates when
+ * it answers. A chunk of one range takes an MR without.
  */
 #include <linux/gfp.h>
 #include <linux/sched/mm.h>
@@ -35,7 +39,7 @@ static void xprt_rdma_mr_unmap(struct xprt_rdma_mr *mr)
 	mr->nents = 0;
 }
 
-static struct xprt_rdma_mr *xprt_rdma_mr_alloc(struct rpcrdma_ep *ep)
+static struct xprt_rdma_mr *xprt_rdma_mr_alloc(struct rpcrdma_ep *ep, bool gaps)
 {
 	struct xprt_rdma_mr *mr;
 	int rc = -ENOMEM;
@@ -47,13 +51,15 @@ static struct xprt_rdma_mr *xprt_rdma_mr_alloc(struct rpcrdma_ep *ep)
 	mr->sgl = alloc_pages_exact(xprt_rdma_sgl_bytes(ep), GFP_KERNEL);
 	if (!mr->sgl)
 		goto out_mr;
-	sg_init_table(mr->sgl, ep->sizes.mr_pages);
-	mr->mr = ib_alloc_mr(ep->pd, ep->mr_type, ep->sizes.mr_pages);
+	mr->mr = ib_alloc_mr(ep->pd, gaps ? IB_MR_TYPE_SG_GAPS :
+					    IB_MR_TYPE_MEM_REG,
+			     ep->sizes.mr_pages);
 	if (IS_ERR(mr->mr)) {
 		rc = PTR_ERR(mr->mr);
 		goto out_sgl;
 	}
 	mr->ep = ep;
+	mr->gaps = gaps;
 	INIT_LIST_HEAD(&mr->list);
 	mr->reg.wr.opcode = IB_WR_REG_MR;
 	mr->reg.mr = mr->mr;
@@ -76,26 +82,28 @@ static void xprt_rdma_mr_free(struct xprt_rdma_mr *mr)
 
 /* Return: how many were added, at most @nr and up to the limit */
 static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
-				      struct rpcrdma_ep *ep, unsigned int nr)
+				      struct rpcrdma_ep *ep, bool gaps,
+				      unsigned int nr)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr_kind *kind = &pool->kinds[gaps];
 	struct xprt_rdma_mr *mr;
 	unsigned int added;
 
-	for (added = 0; added < nr && pool->count < pool->limit; added++) {
-		mr = xprt_rdma_mr_alloc(ep);
+	for (added = 0; added < nr && kind->count < kind->limit; added++) {
+		mr = xprt_rdma_mr_alloc(ep, gaps);
 		if (IS_ERR(mr)) {
 			/* Once for a connection: it is retried */
 			if (!pool->logged_short)
 				rpcrdma_ep_warn(ep, "failed to allocate MR, %u in pool (%ld)",
-						pool->count, PTR_ERR(mr));
+						kind->count, PTR_ERR(mr));
 			pool->logged_short = true;
 			break;
 		}
 		spin_lock(&pool->lock);
-		list_add(&mr->list, &pool->idle);
+		list_add(&mr->list, &kind->idle);
 		list_add(&mr->all, &pool->all);
-		pool->count++;
+		kind->count++;
 		spin_unlock(&pool->lock);
 		rx->stats.mrs_allocated++;
 	}
@@ -109,7 +117,7 @@ static void xprt_rdma_mrs_grow(struct work_struct *work)
 	struct xprt_rdma *rx = container_of(pool, struct xprt_rdma, pool);
 	bool waits = test_bit(XPRT_WRITE_SPACE, &rx->xprt.state);
 	struct rpcrdma_ep *ep = READ_ONCE(pool->ep);
-	unsigned int reserves, noio;
+	unsigned int reserves, noio, added = 0, gaps;
 
 	/* ep is valid: the release waits for us before it goes away */
 	if (!ep || !rpcrdma_ep_live(ep))
@@ -117,7 +125,10 @@ static void xprt_rdma_mrs_grow(struct work_struct *work)
 	/* The memory needed here may be freed by a WRITE of this mount */
 	noio = memalloc_noio_save();
 	reserves = xprt_rdma_use_reserves(rx);
-	if (!xprt_rdma_mrs_add(rx, ep, MRS_GROW) && waits)
+	for (gaps = 0; gaps < 2; gaps++)
+		if (list_empty(&pool->kinds[gaps].idle))
+			added += xprt_rdma_mrs_add(rx, ep, gaps, MRS_GROW);
+	if (!added && waits)
 		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
 	/*
 	 * After a failure, too: if the waiting task was killed, nothing else
@@ -133,7 +144,8 @@ void xprt_rdma_mrs_init(struct xprt_rdma *rx)
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 
 	spin_lock_init(&pool->lock);
-	INIT_LIST_HEAD(&pool->idle);
+	INIT_LIST_HEAD(&pool->kinds[0].idle);
+	INIT_LIST_HEAD(&pool->kinds[1].idle);
 	INIT_LIST_HEAD(&pool->all);
 	INIT_DELAYED_WORK(&pool->grow, xprt_rdma_mrs_grow);
 }
@@ -149,13 +161,20 @@ int xprt_rdma_mrs_setup(struct rpcrdma_ep *ep)
 	struct xprt_rdma *rx = ep->owner;
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	unsigned int payload = ep->sizes.mrs_per_payload;
-	unsigned int least = 2 * payload + MRS_EXTRA;
+	unsigned int least = 2 * payload + MRS_EXTRA, gaps;
 
 	pool->logged_short = false;
-	pool->limit = max(least, ep->sizes.credits * (payload + 1));
-	xprt_rdma_mrs_add(rx, ep, max(MRS_INITIAL, least));
-	if (pool->count < least)
+	pool->max_segment = rpcrdma_max_segment(ep);
+	for (gaps = 0; gaps <= ep->sg_gaps; gaps++) {
+		pool->kinds[gaps].limit = max(least, ep->sizes.credits *
+						     (payload + 1));
+		xprt_rdma_mrs_add(rx, ep, gaps, max(MRS_INITIAL, least));
+	}
+	if (pool->kinds[0].count < least)
 		return -ENOMEM;
+	/* Without those with gaps, a chunk of several ranges takes more MRs */
+	if (pool->kinds[1].count < least)
+		pool->kinds[1].limit = 0;
 	mutex_lock(&rx->lock);
 	WRITE_ONCE(pool->ep, ep);
 	mutex_unlock(&rx->lock);
@@ -188,7 +207,9 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 		list_del(&mr->list);
 		xprt_rdma_mr_free(mr);
 	}
-	pool->count = 0;
+	pool->kinds[0].count = 0;
+	pool->kinds[1].count = 0;
+	pool->kinds[1].limit = 0;
 	mutex_unlock(&rx->lock);
 	wake_up_all(&rx->abort_wait);
 }
@@ -211,12 +232,14 @@ bool xprt_rdma_mrs_in_use(struct xprt_rdma *rx, u32 rkey, u32 xid)
 	return found;
 }
 
-static struct xprt_rdma_mr *xprt_rdma_mr_pop(struct xprt_rdma_mr_pool *pool)
+static struct xprt_rdma_mr *xprt_rdma_mr_pop(struct xprt_rdma_mr_pool *pool,
+					     bool gaps)
 {
 	struct xprt_rdma_mr *mr;
 
 	spin_lock(&pool->lock);
-	mr = list_first_entry_or_null(&pool->idle, struct xprt_rdma_mr, list);
+	mr = list_first_entry_or_null(&pool->kinds[gaps].idle,
+				      struct xprt_rdma_mr, list);
 	if (mr)
 		list_del_init(&mr->list);
 	spin_unlock(&pool->lock);
@@ -224,7 +247,7 @@ static struct xprt_rdma_mr *xprt_rdma_mr_pop(struct xprt_rdma_mr_pool *pool)
 }
 
 /* Called with rx->lock */
-static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx)
+static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx, bool gaps)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	struct xprt_rdma_mr *mr;
@@ -232,13 +255,13 @@ static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx)
 	lockdep_assert_held(&rx->lock);
 	if (!pool->ep)
 		return ERR_PTR(-ENOTCONN);
-	mr = xprt_rdma_mr_pop(pool);
+	mr = xprt_rdma_mr_pop(pool, gaps);
 	if (mr)
 		return mr;
 
 	/* An MR that comes back from here on finds the flag and wakes us */
 	xprt_wait_for_buffer_space(&rx->xprt);
-	mr = xprt_rdma_mr_pop(pool);
+	mr = xprt_rdma_mr_pop(pool, gaps);
 	if (mr) {
 		xprt_write_space(&rx->xprt);
 		return mr;
@@ -255,7 +278,7 @@ static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx)
 void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs, bool wake)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
-	struct xprt_rdma_mr *mr;
+	struct xprt_rdma_mr *mr, *next;
 
 	if (list_empty(mrs))
 		return;
@@ -268,7 +291,8 @@ void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs, bool wake)
 	 * Last in, last out: an rkey comes again after 256 registrations of
 	 * its MR, and should stay invalid for long.
 	 */
-	list_splice_tail_init(mrs, &pool->idle);
+	list_for_each_entry_safe(mr, next, mrs, list)
+		list_move_tail(&mr->list, &pool->kinds[mr->gaps].idle);
 	spin_unlock(&pool->lock);
 	/* Pairs with xprt_wait_for_buffer_space() in xprt_rdma_mr_get() */
 	smp_mb();
@@ -296,126 +320,107 @@ bool xprt_rdma_mrs_put_rkey(struct xprt_rdma *rx, struct list_head *mrs,
 	return false;
 }
 
-/* Walks the parts of an xdr_buf that are to be registered */
+/* The memory of a chunk, as far as no MR covers it */
 struct xprt_rdma_mr_cursor {
-	const struct xdr_buf *buf;
-	unsigned int parts;	/* those not begun: RPCRDMA_PART_* */
-	unsigned int part;	/* the one begun */
-	unsigned int left;	/* bytes of it not walked yet */
-	unsigned int offset;	/* where they begin in their page */
-	struct page **pages; /* of XPRT_RDMA_PART_PAGES: the page */
-	void *base;		/* of the others: the address */
+	struct xprt_rdma_mr_plan plan;
+	u32 max_segment;
+	void *head;
+	struct page **pages;
+	u32 offset;		/* in the first of @pages */
+	void *tail;
 };
 
-static void xprt_rdma_cursor_begin(struct xprt_rdma_mr_cursor *cur,
-				   unsigned int part)
+static void xprt_rdma_cursor_init(struct xprt_rdma_mr_cursor *cur,
+				  struct xprt_rdma *rx,
+				  const struct xdr_buf *buf, unsigned int parts)
 {
-	const struct xdr_buf *buf = cur->buf;
-	const struct kvec *kvec = &buf->head[0];
+	const struct kvec *head = &buf->head[0], *tail = &buf->tail[0];
+	struct xprt_rdma_mr_plan *plan = &cur->plan;
 
-	cur->parts &= ~part;
-	cur->part = part;
-	if (part == XPRT_RDMA_PART_PAGES) {
-		cur->left = buf->page_len;
-		cur->offset = offset_in_page(buf->page_base);
-		cur->pages = buf->pages + (buf->page_base >> PAGE_SHIFT);
-		return;
+	memset(cur, 0, sizeof(*cur));
+	if (parts & BIT(XPRT_RDMA_HEAD)) {
+		cur->head = head->iov_base;
+		plan->range[XPRT_RDMA_HEAD].offset = offset_in_page(cur->head);
+		plan->range[XPRT_RDMA_HEAD].len = head->iov_len;
 	}
-	if (part == XPRT_RDMA_PART_TAIL)
-		kvec = &buf->tail[0];
-	cur->left = kvec->iov_len;
-	cur->offset = offset_in_page(kvec->iov_base);
-	cur->base = kvec->iov_base;
-}
-
-/* Return: false at the end. Parts come in the order of their bits. */
-static bool xprt_rdma_cursor_more(struct xprt_rdma_mr_cursor *cur)
-{
-	while (!cur->left && cur->parts)
-		xprt_rdma_cursor_begin(cur, cur->parts & -cur->parts);
-	return cur->left;
-}
-
-/* The next @len bytes, page by page. Return: the entry behind them */
-static struct scatterlist *xprt_rdma_fill_pages(struct xprt_rdma_mr_cursor *cur,
-						struct scatterlist *sg,
-						unsigned int len)
-{
-	unsigned int first = min_t(unsigned int, len, PAGE_SIZE - cur->offset);
-	struct page **pages = cur->pages;
-	unsigned int whole;
-
-	rpcrdma_sg_set(sg++, *pages++, first, cur->offset);
-	len -= first;
-	whole = len / PAGE_SIZE;
-	sg = rpcrdma_sg_set_pages(sg, pages, whole);
-	pages += whole;
-	len = offset_in_page(len);
-	if (len)
-		rpcrdma_sg_set(sg++, *pages, len, 0);
-	cur->pages = pages;
-	return sg;
+	if (parts & BIT(XPRT_RDMA_PAGES)) {
+		cur->pages = buf->pages + (buf->page_base >> PAGE_SHIFT);
+		cur->offset = offset_in_page(buf->page_base);
+		plan->range[XPRT_RDMA_PAGES].offset = cur->offset;
+		plan->range[XPRT_RDMA_PAGES].len = buf->page_len;
+	}
+	if (parts & BIT(XPRT_RDMA_TAIL)) {
+		cur->tail = tail->iov_base;
+		plan->range[XPRT_RDMA_TAIL].offset = offset_in_page(cur->tail);
+		plan->range[XPRT_RDMA_TAIL].len = tail->iov_len;
+	}
+	cur->max_segment = rx->pool.max_segment;
+	plan->page_size = PAGE_SIZE;
+	plan->mr_pages = rx->ep->sizes.mr_pages;
+	plan->gaps = rx->pool.kinds[1].limit && xprt_rdma_plan_gaps(plan);
 }
 
 /* XDR buffers are kmalloc'ed, or pages: contiguous either way */
-static struct scatterlist *xprt_rdma_fill_kvec(struct xprt_rdma_mr_cursor *cur,
-					       struct scatterlist *sg,
-					       unsigned int len)
+static struct scatterlist *xprt_rdma_fill_buf(struct scatterlist *sg,
+					      void **buf, u32 len)
 {
-	rpcrdma_sg_set(sg++, virt_to_page(cur->base), len, cur->offset);
-	cur->base += len;
+	if (!len)
+		return sg;
+	sg_set_buf(sg, *buf, len);
+	*buf += len;
+	return sg + 1;
+}
+
+/* An MR begins where the one before it ended: at a page boundary */
+static struct scatterlist *xprt_rdma_fill_pages(struct scatterlist *sg,
+						struct xprt_rdma_mr_cursor *cur,
+						u32 left)
+{
+	struct page **next;
+	u32 len;
+
+	for (; left; left -= len) {
+		next = cur->pages + 1;
+		len = min_t(u32, left, PAGE_SIZE - cur->offset);
+		/* Join pages that are contiguous */
+		while (len < left && len + PAGE_SIZE <= cur->max_segment &&
+		       page_to_pfn(next[0]) == page_to_pfn(next[-1]) + 1) {
+			len += min_t(u32, left - len, PAGE_SIZE);
+			next++;
+		}
+		sg_set_page(sg++, *cur->pages, len, cur->offset);
+		cur->pages = next;
+		cur->offset = 0;
+	}
 	return sg;
 }
 
-/*
- * Fill an MR with as much as it can hold. A head or tail is split only if no MR
- * can hold it.
- */
+/* Fill the scatterlist of an MR as planned. Return: the entries in use */
 static unsigned int xprt_rdma_mr_fill(struct xprt_rdma_mr *mr,
-				      struct xprt_rdma_mr_cursor *cur)
+				      struct xprt_rdma_mr_cursor *cur,
+				      unsigned int pages)
 {
-	unsigned int max = mr->ep->sizes.mr_pages, room = max;
-	unsigned int end = 0, need, len;
+	const u32 *take = cur->plan.take;
 	struct scatterlist *sg = mr->sgl;
 
-	while (xprt_rdma_cursor_more(cur)) {
-		bool pages = cur->part == XPRT_RDMA_PART_PAGES;
-
-		/*
-		 * The first range may begin anywhere in its page. Each
-		 * following one begins, and the one before it ends, at a page
-		 * boundary: there is no gap. The last may end anywhere.
-		 */
-		if (room < max && (end || cur->offset))
-			break;
-		len = cur->left;
-		need = DIV_ROUND_UP(cur->offset + len, PAGE_SIZE);
-		if (need > room) {
-			if (!room || (room < max && !pages))
-				break;
-			need = room;
-			len = room * PAGE_SIZE - cur->offset;
-		}
-		sg = pages ? xprt_rdma_fill_pages(cur, sg, len) :
-			     xprt_rdma_fill_kvec(cur, sg, len);
-		room -= need;
-		end = offset_in_page(cur->offset + len);
-		cur->offset = end;
-		cur->left -= len;
-	}
+	/* Also clears the flags that the DMA layer left in the entries */
+	sg_init_table(sg, pages);
+	sg = xprt_rdma_fill_buf(sg, &cur->head, take[XPRT_RDMA_HEAD]);
+	sg = xprt_rdma_fill_pages(sg, cur, take[XPRT_RDMA_PAGES]);
+	sg = xprt_rdma_fill_buf(sg, &cur->tail, take[XPRT_RDMA_TAIL]);
 	sg_mark_end(sg - 1);
 	return sg - mr->sgl;
 }
 
 static int xprt_rdma_mr_register(struct xprt_rdma_mr *mr,
 				 struct xprt_rdma_mr_cursor *cur,
-				 bool remote_write)
+				 unsigned int pages, bool remote_write)
 {
 	int mapped, n;
 
 	WARN_ON_ONCE(mr->nents); /* I8 */
 	mr->dir = remote_write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
-	mr->nents = xprt_rdma_mr_fill(mr, cur);
+	mr->nents = xprt_rdma_mr_fill(mr, cur, pages);
 	mapped = rpcrdma_map_sg(mr->ep, mr->sgl, mr->nents, mr->dir);
 	if (!mapped) {
 		mr->nents = 0;
@@ -442,9 +447,9 @@ static int xprt_rdma_mr_register(struct xprt_rdma_mr *mr,
 }
 
 /*
- * Prepare MRs for parts of an xdr_buf, one for each segment, in order; called
- * with rx->lock. The caller posts their REG_MRs, or puts them back, after an
- * error, too.
+ * Prepare MRs for parts of an xdr_buf (BIT(XPRT_RDMA_HEAD), ...), one for each
+ * segment, in order; called with rx->lock. The caller posts their REG_MRs, or
+ * puts them back, after an error, too.
  *
  * Return: number of segments; -EAGAIN if MRs are exhausted (xprt_write_space()
  * wakes the task); -ENOBUFS if the DMA mapping failed for now; -ENOTCONN; -EIO.
@@ -453,16 +458,18 @@ int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
 		      const struct xdr_buf *buf, unsigned int parts,
 		      bool remote_write)
 {
-	struct xprt_rdma_mr_cursor cur = { .buf = buf, .parts = parts };
+	struct xprt_rdma_mr_cursor cur;
 	struct xprt_rdma_mr *mr;
+	u32 pages;
 	int rc, n;
 
-	for (n = 0; xprt_rdma_cursor_more(&cur); n++) {
-		mr = xprt_rdma_mr_get(rx);
+	xprt_rdma_cursor_init(&cur, rx, buf, parts);
+	for (n = 0; (pages = xprt_rdma_plan_mr(&cur.plan)); n++) {
+		mr = xprt_rdma_mr_get(rx, cur.plan.gaps);
 		if (IS_ERR(mr))
 			return PTR_ERR(mr);
 		list_add_tail(&mr->list, mrs);
-		rc = xprt_rdma_mr_register(mr, &cur, remote_write);
+		rc = xprt_rdma_mr_register(mr, &cur, pages, remote_write);
 		if (rc)
 			return rc;
 	}

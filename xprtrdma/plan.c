@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The transfer mode of a Call. Pure.
+ * The transfer mode of a Call, and the MRs of its chunks. Pure.
  */
 #include "plan.h"
 
@@ -98,4 +98,52 @@ void xprt_rdma_plan_call(struct xprt_rdma_call_plan *plan,
 		plan->mode = XPRT_RDMA_CALL_READ_CHUNK;
 	else
 		plan->mode = XPRT_RDMA_CALL_POSITION_ZERO;
+}
+
+/*
+ * Does the chunk need an MR with gaps to be covered by one? A chunk of one range
+ * does not, and devices translate an MR without gaps faster.
+ */
+bool xprt_rdma_plan_gaps(const struct xprt_rdma_mr_plan *plan)
+{
+	u32 i, ranges = 0;
+
+	for (i = 0; i < XPRT_RDMA_RANGES; i++)
+		ranges += !!plan->range[i].len;
+	return ranges > 1;
+}
+
+/*
+ * Plan the next MR of a chunk: as much as one can cover. Without gaps only the
+ * first range of an MR may begin within a page, and only the last may end there.
+ * Head and tail are split only if no MR can cover them.
+ *
+ * Return: pages that the MR touches; 0 if the chunk is covered.
+ */
+u32 xprt_rdma_plan_mr(struct xprt_rdma_mr_plan *plan)
+{
+	u32 used = 0, end = 0, i, need, len;
+
+	memset(plan->take, 0, sizeof(plan->take));
+	for (i = 0; i < XPRT_RDMA_RANGES && used < plan->mr_pages; i++) {
+		len = plan->range[i].len;
+		if (!len)
+			continue;
+		if (used && !plan->gaps && (end || plan->range[i].offset))
+			break;
+		need = rpcrdma_div_up(plan->range[i].offset + len,
+				      plan->page_size);
+		if (need > plan->mr_pages - used) {
+			if (used && i != XPRT_RDMA_PAGES)
+				break;
+			need = plan->mr_pages - used;
+			len = need * plan->page_size - plan->range[i].offset;
+		}
+		end = (plan->range[i].offset + len) % plan->page_size;
+		plan->range[i].offset = end;
+		plan->range[i].len -= len;
+		plan->take[i] = len;
+		used += need;
+	}
+	return used;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The transfer mode of a Call. Pure.
+ * The transfer mode of a Call, and the MRs of its chunks. Pure.
  */
 #ifndef XPRT_RDMA_PLAN_H
 #define XPRT_RDMA_PLAN_H
@@ -41,5 +41,28 @@ struct xprt_rdma_call_plan {
 
 void xprt_rdma_plan_call(struct xprt_rdma_call_plan *plan,
 			 const struct xprt_rdma_call_shape *shape);
+
+/* Ranges of memory that a chunk may cover: parts of an xdr_buf, in order */
+enum xprt_rdma_range {
+	XPRT_RDMA_HEAD,
+	XPRT_RDMA_PAGES,
+	XPRT_RDMA_TAIL,
+	XPRT_RDMA_RANGES
+};
+
+/* A chunk, and the next of the MRs that cover it */
+struct xprt_rdma_mr_plan {
+	struct {
+		u32	offset;	/* where it begins in its page */
+		u32	len;	/* bytes that no MR covers yet; 0: not in it */
+	} range[XPRT_RDMA_RANGES];
+	u32	page_size;
+	u32	mr_pages;	/* most pages of one MR */
+	bool	gaps;		/* ranges of an MR may begin and end anywhere */
+	u32	take[XPRT_RDMA_RANGES];	/* bytes that the next MR covers */
+};
+
+bool xprt_rdma_plan_gaps(const struct xprt_rdma_mr_plan *plan);
+u32 xprt_rdma_plan_mr(struct xprt_rdma_mr_plan *plan);
 
 #endif /* XPRT_RDMA_PLAN_H */

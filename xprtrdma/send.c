@@ -106,20 +106,21 @@ static int xprt_rdma_map_chunks(struct xprt_rdma_call *call)
 {
 	const struct xprt_rdma_call_plan *plan = &call->plan;
 	struct list_head *mrs = &call->req->mrs;
-	unsigned int parts = XPRT_RDMA_PART_ALL;
+	const unsigned int all = BIT(XPRT_RDMA_RANGES) - 1;
+	unsigned int parts = all;
 
 	if (plan->mode == XPRT_RDMA_CALL_READ_CHUNK)
 		call->reads = xprt_rdma_mrs_map(call->rx, mrs, call->snd,
-						XPRT_RDMA_PART_PAGES, false);
+						BIT(XPRT_RDMA_PAGES), false);
 	else if (plan->mode == XPRT_RDMA_CALL_POSITION_ZERO)
 		call->reads = xprt_rdma_mrs_map(call->rx, mrs, call->snd,
-						XPRT_RDMA_PART_ALL, false);
+						all, false);
 	if (call->reads < 0)
 		return call->reads;
 	if (plan->write_list) {
-		parts &= ~XPRT_RDMA_PART_PAGES;
+		parts &= ~BIT(XPRT_RDMA_PAGES);
 		call->writes = xprt_rdma_mrs_map(call->rx, mrs, call->rcv,
-						 XPRT_RDMA_PART_PAGES, true);
+						 BIT(XPRT_RDMA_PAGES), true);
 	}
 	if (call->writes < 0)
 		return call->writes;

@@ -21,9 +21,12 @@
 #include "negotiate.h"
 #include "plan.h"
 
-/* Largest payload of one RPC; unaligned it touches one page more */
+/*
+ * Largest payload of one RPC. Unaligned it touches one page more; an MR with
+ * gaps covers the head and the tail, too.
+ */
 #define XPRT_RDMA_PAYLOAD	SZ_1M
-#define XPRT_RDMA_PAYLOAD_PAGES	((XPRT_RDMA_PAYLOAD >> PAGE_SHIFT) + 1)
+#define XPRT_RDMA_PAYLOAD_PAGES	((XPRT_RDMA_PAYLOAD >> PAGE_SHIFT) + 3)
 
 /*
  * Callbacks the server may have outstanding (RFC 8167, 4.1). It may send the
@@ -53,6 +56,7 @@ struct xprt_rdma;
  * @all: in the pool's list of all
  * @mr: the verbs object; its rkey's low byte changes at each registration
  * @ep: endpoint whose PD it belongs to
+ * @gaps: its kind
  * @sgl: the memory that is mapped
  * @nents: entries of @sgl in use; 0 if nothing is mapped
  * @xid: of the Call that offers it, host order
@@ -65,6 +69,7 @@ struct xprt_rdma_mr {
 	struct list_head all;
 	struct ib_mr *mr;
 	struct rpcrdma_ep *ep;
+	bool gaps;
 	struct scatterlist *sgl;
 	unsigned int nents;
 	u32 xid;
@@ -74,22 +79,32 @@ struct xprt_rdma_mr {
 };
 
 /**
+ * struct xprt_rdma_mr_kind - MRs of one type, in a pool
+ * @idle: MRs without a request
+ * @count: MRs with and without
+ * @limit: of @count; 0 if the device has none
+ */
+struct xprt_rdma_mr_kind {
+	struct list_head idle;
+	unsigned int count;
+	unsigned int limit;
+};
+
+/**
  * struct xprt_rdma_mr_pool - MRs of the current connection
  * @lock: protects the lists and counts
- * @idle: MRs without a request
+ * @kinds: MRs without gaps, and with
  * @all: every MR
- * @count: MRs in @all
- * @limit: of @count
+ * @max_segment: bytes of the longest scatterlist entry
  * @logged_short: a failed allocation was logged
  * @ep: their endpoint; NULL if none may be taken (xprt_rdma.lock)
  * @grow: allocates more
  */
 struct xprt_rdma_mr_pool {
 	spinlock_t lock;
-	struct list_head idle;
+	struct xprt_rdma_mr_kind kinds[2];
 	struct list_head all;
-	unsigned int count;
-	unsigned int limit;
+	u32 max_segment;
 	bool logged_short;
 	struct rpcrdma_ep *ep;
 	struct delayed_work grow;
@@ -398,12 +413,6 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst);
 
 /* reply.c */
 void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
-
-/* Parts of an xdr_buf, in their order */
-#define XPRT_RDMA_PART_HEAD	1U
-#define XPRT_RDMA_PART_PAGES	2U
-#define XPRT_RDMA_PART_TAIL	4U
-#define XPRT_RDMA_PART_ALL	7U
 
 /* mr.c */
 void xprt_rdma_mrs_init(struct xprt_rdma *rx);

@@ -325,7 +325,7 @@ struct rpcrdma_ep_counters {
  * @recv_cq: Receive completions
  * @qp: queue pair
  * @rw_ctxs: of a Responder: rdma_rw's contexts, and its MRs if it needs them
- * @mr_type: MR type to allocate
+ * @sg_gaps: the device registers memory with gaps
  * @connect_timeout: see struct rpcrdma_ep_attr
  * @send_poll: see struct rpcrdma_ep_attr
  * @recv_poll: see struct rpcrdma_ep_attr
@@ -380,7 +380,7 @@ struct rpcrdma_ep {
 	struct ib_cq *recv_cq;
 	struct ib_qp *qp;
 	u32 rw_ctxs;
-	enum ib_mr_type mr_type;
+	bool sg_gaps;
 	unsigned long connect_timeout;
 	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
@@ -500,10 +500,7 @@ int rpcrdma_map_page(struct rpcrdma_ep *ep, struct ib_sge *sge,
 		     enum dma_data_direction dir);
 void rpcrdma_unmap_page(struct rpcrdma_ep *ep, const struct ib_sge *sge,
 			enum dma_data_direction dir);
-void rpcrdma_sg_set(struct scatterlist *sg, struct page *page, u32 len,
-		    u32 offset);
-struct scatterlist *rpcrdma_sg_set_pages(struct scatterlist *sg,
-					 struct page **page, unsigned int nr);
+u32 rpcrdma_max_segment(const struct rpcrdma_ep *ep);
 int rpcrdma_map_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
 		   unsigned int nents, enum dma_data_direction dir);
 void rpcrdma_unmap_sg(struct rpcrdma_ep *ep, struct scatterlist *sgl,
