@@ -122,6 +122,15 @@ static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 	return rpcrdma_ep_create(&attr);
 }
 
+static void xprt_rdma_set_ep(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
+{
+	mutex_lock(&rx->lock);
+	spin_lock(&rx->xprt.transport_lock);
+	rx->ep = ep;
+	spin_unlock(&rx->xprt.transport_lock);
+	mutex_unlock(&rx->lock);
+}
+
 /*
  * Called with the send lock. Sleeps until the endpoint is dead: then no
  * request is on the wire and none has an MR.
@@ -134,9 +143,7 @@ void xprt_rdma_disconnect(struct xprt_rdma *rx)
 		return;
 	rpcrdma_ep_close(ep);
 	wait_for_completion(&ep->gone);
-	mutex_lock(&rx->lock);
-	rx->ep = NULL;
-	mutex_unlock(&rx->lock);
+	xprt_rdma_set_ep(rx, NULL);
 	rpcrdma_ep_put(ep);
 	/* Nothing is on the wire: no RPC keeps a credit */
 	xprt_rdma_credits_reset(rx);
@@ -154,9 +161,7 @@ static int xprt_rdma_try_connect(struct xprt_rdma *rx)
 		rx->last_reason = NULL;
 		return -ENOMEM;
 	}
-	mutex_lock(&rx->lock);
-	rx->ep = ep;
-	mutex_unlock(&rx->lock);
+	xprt_rdma_set_ep(rx, ep);
 	rx->limits.vers_max = ep->max_version;
 	rc = rpcrdma_ep_connect(ep, NULL, (struct sockaddr *)&rx->xprt.addr);
 	if (rc) {
@@ -300,19 +305,19 @@ void xprt_rdma_close(struct rpc_xprt *xprt)
  * one. There is no keep-alive: a dead path shows here. A new connection sends
  * all pending RPCs again, and must not end for those that timed out on the one
  * before. The RPC layer learns of the end from the teardown. Called without the
- * send lock.
+ * send lock, in a worker of rpciod that other mounts need: it does not sleep.
  */
 void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
 {
 	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 	unsigned int cookie = task->tk_rqstp->rq_connect_cookie;
 
-	mutex_lock(&rx->lock);
+	spin_lock(&xprt->transport_lock);
 	/* A new endpoint is not there before the cookie has changed */
 	if (rx->ep && cookie == READ_ONCE(xprt->connect_cookie))
 		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
 				       "an RPC timed out");
-	mutex_unlock(&rx->lock);
+	spin_unlock(&xprt->transport_lock);
 }
 
 /* For fault injection; called without the send lock */

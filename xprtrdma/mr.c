@@ -73,13 +73,6 @@ out_mr:
 	return ERR_PTR(rc);
 }
 
-static void xprt_rdma_mr_free(struct xprt_rdma_mr *mr)
-{
-	ib_dereg_mr(mr->mr);
-	free_pages_exact(mr->sgl, xprt_rdma_sgl_bytes(mr->ep));
-	kfree(mr);
-}
-
 /* Return: how many were added, at most @nr and up to the limit */
 static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 				      struct rpcrdma_ep *ep, bool gaps,
@@ -189,6 +182,7 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	struct xprt_rdma_mr *mr, *next;
+	LIST_HEAD(dead);
 
 	/* No MR is taken from here on, and no growth begins */
 	mutex_lock(&rx->lock);
@@ -197,21 +191,30 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 	cancel_delayed_work_sync(&pool->grow);
 
 	mutex_lock(&rx->lock);
-	list_for_each_entry_safe(mr, next, &pool->all, all) {
+	list_for_each_entry(mr, &pool->all, all) {
 		if (mr->nents)
 			rx->stats.mrs_orphaned++;
 		xprt_rdma_mr_unmap(mr);
-		list_del(&mr->all);
 		/* Unmapped before xprt_rdma_buf_free() sees the list empty */
 		smp_wmb();
 		list_del(&mr->list);
-		xprt_rdma_mr_free(mr);
 	}
+	list_splice_init(&pool->all, &dead);
 	pool->kinds[0].count = 0;
 	pool->kinds[1].count = 0;
 	pool->kinds[1].limit = 0;
 	mutex_unlock(&rx->lock);
 	wake_up_all(&rx->abort_wait);
+
+	/*
+	 * Firmware may take long for each. The queue pair has ended, so that no
+	 * peer reaches the MRs, and no RPC waits for this.
+	 */
+	list_for_each_entry_safe(mr, next, &dead, all) {
+		ib_dereg_mr(mr->mr);
+		free_pages_exact(mr->sgl, xprt_rdma_sgl_bytes(mr->ep));
+		kfree(mr);
+	}
 }
 
 /* Does an RPC in flight with another XID offer this rkey? Walks all MRs. */

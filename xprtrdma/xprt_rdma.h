@@ -233,8 +233,8 @@ struct xprt_rdma_version {
  * @timeout: timeouts if they are not the default
  * @lock: taken to post and to take or abort MRs, and by the release of a
  *	connection, which thereby knows that no task does so
- * @ep: the connection, or NULL. Changes with both @lock and the send lock
- *	of @xprt held.
+ * @ep: the connection, or NULL. Changes with @lock, the send lock and the
+ *	transport_lock of @xprt held.
  * @last_error: how the last attempt to connect ended
  * @last_reason: in words, if it failed
  * @mounting: the attempt is the first, of an RPC that is to fail if it does

@@ -6,6 +6,8 @@
  * reached, in rpcrdma/sites. Write a name to the module parameter fail_site, or
  * give it when the module is loaded: that site fails the next time it is
  * reached, and that time only.
+ *
+ * slow_dereg lets each ib_dereg_mr() take that many milliseconds more.
  */
 
 #include <linux/debugfs.h>
@@ -104,6 +106,10 @@ static const struct kernel_param_ops rpcrdma_alloc_ops = {
 	.get	= rpcrdma_alloc_get,
 	.free	= rpcrdma_alloc_free,
 };
+
+unsigned int rpcrdma_slow_dereg;
+module_param_named(slow_dereg, rpcrdma_slow_dereg, uint, 0600);
+MODULE_PARM_DESC(slow_dereg, "milliseconds that each deregistration takes");
 
 module_param_cb(fail_site, &rpcrdma_alloc_ops, NULL, 0600);
 MODULE_PARM_DESC(fail_site, "place of an allocation to fail once");

@@ -11,6 +11,7 @@
 #ifndef RPCRDMA_ALLOCFAIL_H
 #define RPCRDMA_ALLOCFAIL_H
 
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -180,6 +181,17 @@ static inline bool __fail_mapping_error(struct ib_device *device, u64 addr)
 #define ib_dma_map_single(...) RPCRDMA_ALLOC(DMA_MAPPING_ERROR, ib_dma_map_single(__VA_ARGS__))
 #define ib_dma_map_page(...) RPCRDMA_ALLOC(DMA_MAPPING_ERROR, ib_dma_map_page(__VA_ARGS__))
 #define ib_dma_map_sg(...) RPCRDMA_ALLOC(0, ib_dma_map_sg(__VA_ARGS__))
+
+/* Firmware is slow: rpcrdma.slow_dereg ms for each MR */
+extern unsigned int rpcrdma_slow_dereg;
+
+static inline int __slow_ib_dereg_mr(struct ib_mr *mr)
+{
+	msleep(rpcrdma_slow_dereg);
+	return ib_dereg_mr(mr);
+}
+
+#define ib_dereg_mr(mr) __slow_ib_dereg_mr(mr)
 
 /* The device did not flush its queues in time */
 #undef time_is_before_jiffies

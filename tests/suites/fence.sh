@@ -113,3 +113,42 @@ suite_fence() {
 	check "umount fence vers=3" umount_nfs
 	echo 5120 >/proc/sys/sunrpc/rdma_max_inline_read
 }
+
+# Deregistration may take a command of the firmware for each MR. Only the teardown waits for
+# that: an RPC that was killed has its memory back when its MRs are unmapped. The pool has
+# eight MRs at least.
+SLOW_DEREG=/sys/module/rpcrdma/parameters/slow_dereg
+
+slow_dereg_killed() {
+	local before job t0
+	drop_caches
+	[ -L $MNT/fence ]
+	before=$(mountstats_local_inv)
+	wire_down
+	trap wire_up EXIT
+	readlink $MNT/fence &
+	job=$!
+	wait_for 20 abandon_pending READLINK
+	kill -9 $job
+	wait_for 20 fence_posted "$before"
+	echo 1000 >$SLOW_DEREG
+	t0=$SECONDS
+	cut_by_sysfs
+	wait_for 30 job_ended $job
+	echo "ended within $((SECONDS - t0)) s"
+	[ $((SECONDS - t0)) -lt 4 ]
+	trap - EXIT
+	wire_up
+	[ "$(readlink $MNT/fence)" = somewhere ]
+}
+
+# Guests: CONFIG_RPCRDMA_FAULT=y
+suite_slow_dereg() {
+	on_server "ln -sf somewhere $EXPORT/fence" >/dev/null
+	echo 1024 >/proc/sys/sunrpc/rdma_max_inline_read
+	check "mount slow_dereg vers=3" mount_nfs vers=3,timeo=600,nocto,actimeo=600
+	check "a killed RPC does not wait for deregistration" slow_dereg_killed
+	echo 0 >$SLOW_DEREG
+	check "umount slow_dereg vers=3" umount_nfs
+	echo 5120 >/proc/sys/sunrpc/rdma_max_inline_read
+}
