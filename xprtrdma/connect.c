@@ -38,7 +38,8 @@ static bool xprt_rdma_client_unwanted(struct rpcrdma_ep *ep)
 
 /*
  * Before the connect worker has set CONNECTED, it sees for itself that the
- * endpoint is down; afterwards sunrpc must hear it from us.
+ * endpoint is down; afterwards sunrpc must hear it from us, unless it closes
+ * the connection itself.
  */
 static void xprt_rdma_client_closing(struct rpcrdma_ep *ep)
 {
@@ -46,7 +47,7 @@ static void xprt_rdma_client_closing(struct rpcrdma_ep *ep)
 
 	/* Pairs with the one in xprt_rdma_connected() */
 	smp_mb();
-	if (xprt_connected(&rx->xprt))
+	if (ep->error && xprt_connected(&rx->xprt))
 		xprt_force_disconnect(&rx->xprt);
 }
 
@@ -327,6 +328,6 @@ void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt)
 
 	mutex_lock(&rx->lock);
 	if (rx->ep)
-		rpcrdma_ep_close(rx->ep);
+		rpcrdma_ep_fail(rx->ep, -ECONNRESET);
 	mutex_unlock(&rx->lock);
 }

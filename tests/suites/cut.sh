@@ -112,9 +112,29 @@ cut_once() {
 	[ "$after" -gt "$before" ]
 }
 
+# sunrpc closes the connection for the new address: that is one close
+CUT_EVENTS=/sys/kernel/tracing/instances/close
+cut_event() { grep -c " xprt_disconnect_$1:" $CUT_EVENTS/trace; }
+cut_closed_once() {
+	local e
+	mkdir $CUT_EVENTS
+	trap 'rmdir $CUT_EVENTS' EXIT
+	for e in auto done force; do
+		echo 1 >"$CUT_EVENTS/events/sunrpc/xprt_disconnect_$e/enable"
+	done
+	cut_by_sysfs
+	# The next connection
+	ls $MNT
+	cat $CUT_EVENTS/trace
+	[ "$(cut_event auto)" = 1 ]
+	[ "$(cut_event done)" = 1 ]
+	[ "$(cut_event force)" = 1 ]
+}
+
 suite_once() {
 	check "mount once vers=3" mount_nfs "vers=3,timeo=150,actimeo=600"
 	check "REMOVE whose Reply is lost is executed once" cut_once
+	check "a connection that sunrpc closes is closed once" cut_closed_once
 	check "umount once vers=3" umount_nfs
 }
 
