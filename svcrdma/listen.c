@@ -257,15 +257,19 @@ static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 {
 	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
 	struct svc_rdma_conn *conn = next_pending(listener);
-	unsigned int noio;
+	unsigned int nofs;
 	int rc;
 
 	if (!conn)
 		return NULL;
-	/* The teardown, and the removal of a device, wait for this */
-	noio = memalloc_noio_save();
+	/*
+	 * The teardown, and the removal of a device, wait for this. So reclaim
+	 * must not wait for a mount of this host, but it may compact: drivers
+	 * may want queues of some hundred KiB without a gap.
+	 */
+	nofs = memalloc_nofs_save();
 	rc = rpcrdma_ep_accept(conn->ep);
-	memalloc_noio_restore(noio);
+	memalloc_nofs_restore(nofs);
 	if (rc) {
 		atomic_inc(&listener->status.refused);
 		svc_rdma_conn_abandon(conn);
