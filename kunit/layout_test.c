@@ -126,33 +126,32 @@ static void plan_tile_all(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, accepted > 100);
 }
 
+/* CLOSE and GETATTR, as a client may send them behind the data of a WRITE */
+#define CLOSE_GETATTR_WORDS	11
+static const u32 close_getattr[CLOSE_GETATTR_WORDS] = {
+	4, 0, 1, 0x11111111, 0x22222222, 0x33333333, 9, 2, 0x10, 0, 0
+};
+
 static void plan_layout(struct kunit *test)
 {
 	static const struct {
 		u32 proc, position[2], len[2], tail, want;
 	} cases[] = {
-		/* one chunk, in front of as much as no WRITE fits into */
-		{ RPCRDMA_MSG, { 32, 32 }, { 64, 36 }, 36, RPCRDMA_LAYOUT_CHUNK },
+		/* one chunk, and what follows it: see below for WRITEs */
+		{ RPCRDMA_MSG, { 32, 32 }, { 64, 36 }, 0, RPCRDMA_LAYOUT_CHUNK },
 		{ RPCRDMA_MSG, { 32, 32 }, { 64, 35 }, 36, RPCRDMA_LAYOUT_CHUNK },
 		{ RPCRDMA_MSG, { 32, 32 }, { 64, 36 }, 39, RPCRDMA_LAYOUT_CHUNK },
-		{ RPCRDMA_MSG, { 32, 32 }, { 64, 36 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
-		{ RPCRDMA_MSG, { 32, 32 }, { 64, 33 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 32, 32 }, { 64, 36 }, 44, RPCRDMA_LAYOUT_CHUNK },
+		{ RPCRDMA_MSG, { 32, 32 }, { 64, 33 }, 44, RPCRDMA_LAYOUT_CHUNK },
 		/* ... behind the flavor of the credential, and before its end */
 		{ RPCRDMA_MSG, { 28, 28 }, { 64, 36 }, 32, RPCRDMA_LAYOUT_CHUNK },
 		{ RPCRDMA_MSG, { 24, 24 }, { 64, 36 }, 28, RPCRDMA_LAYOUT_PAGES },
-		/* ... the whole in a page: 32 + 12 + 40 */
-		{ RPCRDMA_MSG, { 32, 32 }, { 8, 3 }, 40, RPCRDMA_LAYOUT_PAGES },
-		{ RPCRDMA_MSG, { 32, 32 }, { 8, 5 }, 40, RPCRDMA_LAYOUT_ONE_PIECE },
-		/* the second of two in the first page, and behind it */
+		/* two */
 		{ RPCRDMA_MSG, { 32, 80 }, { 48, 64 }, 8, RPCRDMA_LAYOUT_PAGES },
-		{ RPCRDMA_MSG, { 32, 84 }, { 52, 64 }, 8, RPCRDMA_LAYOUT_ONE_PIECE },
-		{ RPCRDMA_MSG, { 32, 36 }, { 4, 1 }, 48, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ RPCRDMA_MSG, { 32, 36 }, { 4, 1 }, 44, RPCRDMA_LAYOUT_PAGES },
 		/* Position Zero: alone, and with a data item */
 		{ RPCRDMA_NOMSG, { 0, 0 }, { 64, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
 		{ RPCRDMA_NOMSG, { 0, 32 }, { 56, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
-		{ RPCRDMA_NOMSG, { 0, 32 }, { 68, 64 }, 0, RPCRDMA_LAYOUT_PAGES },
-		{ RPCRDMA_NOMSG, { 0, 32 }, { 72, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
-		{ RPCRDMA_NOMSG, { 0, 84 }, { 88, 64 }, 0, RPCRDMA_LAYOUT_ONE_PIECE },
 	};
 	u32 frame[FRAME_WORDS] = {
 		XID, RPCRDMA_V1, 32, 0,
@@ -174,8 +173,11 @@ static void plan_layout(struct kunit *test)
 		len = 19 * sizeof(u32);
 		if (cases[i].proc == RPCRDMA_MSG)
 			len += 32 + cases[i].tail;
-		/* The length of the opaque whose data the only chunk has */
 		memset(frame + 21, 0, sizeof(frame) - 21 * sizeof(u32));
+		if (cases[i].proc == RPCRDMA_MSG)
+			memcpy(frame + 19 + 8, close_getattr,
+			       sizeof(close_getattr));
+		/* The length of the opaque whose data the only chunk has */
 		if (cases[i].proc == RPCRDMA_MSG &&
 		    cases[i].position[0] == cases[i].position[1])
 			frame[18 + cases[i].position[0] / 4] =
@@ -186,6 +188,51 @@ static void plan_layout(struct kunit *test)
 				RPCRDMA_FAULT_NONE);
 
 		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 84),
+				    cases[i].want, "case %u", i);
+	}
+}
+
+/* A chunk of eight octets at 32; behind it stands something like a WRITE */
+static void plan_layout_write_behind(struct kunit *test)
+{
+	static const struct {
+		u32 op, at, stable, length, behind, want;
+	} cases[] = {
+		{ 38, 0, 2, 4, 40, RPCRDMA_LAYOUT_PAGES },
+		{ 38, 0, 0, 1, 40, RPCRDMA_LAYOUT_PAGES },
+		{ 38, 0, 0, 1, 39, RPCRDMA_LAYOUT_CHUNK },
+		{ 38, 4, 0, 4, 44, RPCRDMA_LAYOUT_PAGES },
+		{ 38, 4, 0, 4, 43, RPCRDMA_LAYOUT_CHUNK },
+		{ 38, 4, 0, 8, 48, RPCRDMA_LAYOUT_PAGES },
+		/* No data, or more than there are; no stability; no WRITE */
+		{ 38, 0, 0, 0, 40, RPCRDMA_LAYOUT_CHUNK },
+		{ 38, 0, 0, 5, 40, RPCRDMA_LAYOUT_CHUNK },
+		{ 38, 0, 0, ~0U, 40, RPCRDMA_LAYOUT_CHUNK },
+		{ 38, 0, 3, 4, 40, RPCRDMA_LAYOUT_CHUNK },
+		{ 37, 0, 0, 4, 40, RPCRDMA_LAYOUT_CHUNK },
+	};
+	u32 frame[13 + 8 + 13] = {
+		XID, RPCRDMA_V1, 32, RPCRDMA_MSG,
+		1, 32, 1, 8, 0, 0,
+		0, 0, 0,
+		XID, 0, 0, 0, 0, 0, 0, 8,
+	};
+	struct rpcrdma_hdr hdr;
+	u32 i, len, *op;
+	u8 *buf;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		memset(frame + 21, 0, sizeof(frame) - 21 * sizeof(u32));
+		op = &frame[21 + cases[i].at / 4];
+		op[0] = cases[i].op;
+		op[7] = cases[i].stable;
+		op[8] = cases[i].length;
+		len = 21 * sizeof(u32) + cases[i].behind;
+		buf = frame_octets(test, frame, len);
+		KUNIT_ASSERT_EQ(test,
+				rpcrdma_decode(&hdr, buf, len, &frame_limits),
+				RPCRDMA_FAULT_NONE);
+		KUNIT_EXPECT_EQ_MSG(test, rpcrdma_plan_layout(&hdr, 4096),
 				    cases[i].want, "case %u", i);
 	}
 }
@@ -246,71 +293,107 @@ static const u8 *read_page(const void *ctx, u32 nr)
 	return read->pages[min(nr, READ_PAGES - 1)];
 }
 
-/* A message of pages: where the operation WRITE stands, in octets */
-static void plan_layout_read(struct kunit *test)
+/* A message of pages, and in it something like a WRITE of one octet */
+static void plan_head(struct kunit *test)
 {
-	enum { PAGES = RPCRDMA_LAYOUT_PAGES, ONE = RPCRDMA_LAYOUT_ONE_PIECE };
 	static const struct {
-		u32 flavor, proc, service, write, len, layout, want;
+		u32 flavor, proc, service, write, len, want;
 	} cases[] = {
-		/* Its data begin 40 octets behind it: in the first page, and not */
-		{ 1, 0, 0, 84, 384, PAGES, PAGES },
-		{ 1, 0, 0, 88, 384, PAGES, ONE },
-		{ 1, 0, 0, 124, 384, PAGES, ONE },
-		{ 1, 0, 0, 128, 384, PAGES, ONE },
-		{ 1, 0, 0, 256, 384, PAGES, ONE },
-		{ 1, 0, 0, 380, 384, PAGES, ONE },
-		{ 1, 0, 0, 252, 256, PAGES, ONE },
-		{ 1, 0, 0, 256, 256, PAGES, PAGES },
-		{ 1, 0, 0, 130, 384, PAGES, PAGES },
+		/* Its data begin 36 octets behind it: in the first page, and not */
+		{ 1, 0, 0, 88, 384, 128 },
+		{ 1, 0, 0, 92, 384, 128 },
+		{ 1, 0, 0, 96, 384, 256 },
+		{ 1, 0, 0, 124, 384, 256 },
+		{ 1, 0, 0, 128, 384, 256 },
+		{ 1, 0, 0, 216, 384, 256 },
+		/* At the beginning of a page */
+		{ 1, 0, 0, 220, 384, 128 },
+		{ 1, 0, 0, 224, 384, 384 },
+		{ 1, 0, 0, 224, 380, 380 },
+		{ 1, 0, 0, 224, 264, 264 },
+		{ 1, 0, 0, 224, 263, 128 },
+		{ 1, 0, 0, 344, 384, 384 },
+		{ 1, 0, 0, 348, 384, 128 },
+		/* Two: the last one counts */
+		{ 1, 0, 0, 96 | 256 << 16, 384, 384 },
+		{ 1, 0, 0, 96 | 220 << 16, 384, 256 },
 		/* Behind the message, and a part of it */
-		{ 1, 0, 0, 132, 132, PAGES, PAGES },
-		{ 1, 0, 0, 128, 131, PAGES, PAGES },
-		{ 1, 0, 0, 128, 132, PAGES, ONE },
+		{ 1, 0, 0, 132, 171, 128 },
+		{ 1, 0, 0, 132, 172, 172 },
+		{ 1, 0, 0, 130, 384, 128 },
 		/* A page, or no WRITE at all */
-		{ 1, 0, 0, 88, 128, PAGES, PAGES },
-		{ 1, 0, 0, 88, 129, PAGES, ONE },
-		{ 1, 0, 0, 0, 384, PAGES, PAGES },
-		{ 1, 0, 0, 0, 384, ONE, ONE },
+		{ 1, 0, 0, 96, 128, 128 },
+		{ 1, 0, 0, 0, 100, 100 },
+		{ 1, 0, 0, 0, 384, 128 },
 		/* RPCSEC_GSS: none, integrity, privacy; INIT, CONTINUE_INIT */
-		{ 6, 0, 1, 256, 384, PAGES, ONE },
-		{ 6, 0, 2, 256, 384, PAGES, PAGES },
-		{ 6, 0, 3, 256, 384, PAGES, PAGES },
-		{ 6, 0, 2, 256, 384, ONE, ONE },
-		{ 6, 1, 1, 256, 384, PAGES, PAGES },
-		{ 6, 1, 1, 256, 384, ONE, PAGES },
-		{ 6, 2, 1, 256, 384, ONE, PAGES },
-		{ 6, 2, 1, 0, 40, ONE, PAGES },
-		{ 6, 2, 1, 0, 39, ONE, ONE },
-		{ 1, 1, 1, 256, 384, ONE, ONE },
+		{ 6, 0, 1, 92, 384, 128 },
+		{ 6, 0, 1, 256, 384, 0 },
+		{ 6, 0, 2, 256, 384, 128 },
+		{ 6, 0, 3, 256, 384, 128 },
+		{ 6, 1, 1, 256, 384, 128 },
+		{ 6, 2, 1, 256, 384, 128 },
+		{ 6, 2, 1, 0, 40, 40 },
+		{ 1, 1, 1, 256, 384, 384 },
 	};
-	u32 words[READ_PAGE / sizeof(u32)];
-	u32 i, n, most;
+	u8 octets[READ_PAGES * READ_PAGE];
+	u32 i, n, most, write;
 	struct read_pages read = { .most = &most };
+	struct rpcrdma_hdr hdr = {};
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		memset(words, 0, sizeof(words));
-		words[6] = cases[i].flavor;
-		words[9] = cases[i].proc;
-		words[11] = cases[i].service;
+		memset(octets, 0, sizeof(octets));
+		octets[27] = cases[i].flavor;
+		octets[39] = cases[i].proc;
+		octets[47] = cases[i].service;
+		for (write = cases[i].write; write; write >>= 16) {
+			octets[(write & 0xffff) + 3] = 38;
+			octets[(write & 0xffff) + 35] = 1;
+		}
 		/* Each is by itself, lest what is read beyond one be the next */
 		for (n = 0; n < READ_PAGES; n++) {
-			read.pages[n] = frame_octets(test, words, READ_PAGE);
-			memset(words, 0, sizeof(words));
+			read.pages[n] = kunit_kmalloc(test, READ_PAGE, GFP_KERNEL);
+			KUNIT_ASSERT_TRUE(test, read.pages[n]);
+			memcpy(read.pages[n], octets + n * READ_PAGE, READ_PAGE);
 		}
-		if (cases[i].write)
-			read.pages[cases[i].write / READ_PAGE]
-				  [cases[i].write % READ_PAGE + 3] = 38;
-
+		hdr.msg_len = cases[i].len;
 		most = 0;
 		KUNIT_EXPECT_EQ_MSG(test,
-				    rpcrdma_plan_layout_read(cases[i].layout,
-							     read_page, &read,
-							     cases[i].len,
-							     READ_PAGE),
+				    rpcrdma_plan_head(&hdr, read_page, &read,
+						      READ_PAGE),
 				    cases[i].want, "case %u", i);
 		KUNIT_EXPECT_TRUE(test, most * READ_PAGE <
 				  cases[i].len + READ_PAGE);
+	}
+}
+
+/* Protected arguments: where their last chunk lies. They are not looked at */
+static void plan_head_protected(struct kunit *test)
+{
+	static const struct {
+		u32 position, end, len, want;
+	} cases[] = {
+		{ 0, 384, 384, 128 },
+		{ 0, 128, 384, 128 },
+		{ 100, 384, 384, 128 },
+		{ 124, 384, 384, 128 },
+		{ 128, 384, 384, 0 },
+		{ 100, 348, 384, 128 },
+		{ 100, 344, 384, 0 },
+		{ 100, 60, 100, 100 },
+	};
+	u8 octets[READ_PAGE] = { [27] = 6, [47] = 2 };
+	u32 i, most = 0;
+	struct read_pages read = { { octets, octets, octets }, &most };
+	struct rpcrdma_hdr hdr = {};
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		hdr.msg_len = cases[i].len;
+		hdr.ddp_position = cases[i].position;
+		hdr.ddp_end = cases[i].end;
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_plan_head(&hdr, read_page, &read,
+						      READ_PAGE),
+				    cases[i].want, "case %u", i);
 	}
 }
 
@@ -402,11 +485,11 @@ static void plan_layout_gss(struct kunit *test)
 		{ GSS_SERVICE, 2, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ GSS_SERVICE, 3, 64, 4096, RPCRDMA_LAYOUT_PAGES },
 		{ GSS_SERVICE, 0, 64, 4096, RPCRDMA_LAYOUT_PAGES },
-		{ GSS_SERVICE, 2, 64, 64, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ GSS_SERVICE, 2, 64, 64, RPCRDMA_LAYOUT_PAGES },
 		/* A context is set up: INIT, CONTINUE_INIT; svcrdma/rq_arg.c uses pages */
 		{ GSS_PROC, 1, 64, 64, RPCRDMA_LAYOUT_CHUNK },
-		{ GSS_PROC, 1, 64, 63, RPCRDMA_LAYOUT_ONE_PIECE },
-		{ GSS_PROC, 2, 64, 63, RPCRDMA_LAYOUT_ONE_PIECE },
+		{ GSS_PROC, 1, 64, 63, RPCRDMA_LAYOUT_PAGES },
+		{ GSS_PROC, 2, 64, 63, RPCRDMA_LAYOUT_PAGES },
 		/* No matter to other flavors */
 		{ GSS_FLAVOR, 1, 32, 4096, RPCRDMA_LAYOUT_CHUNK },
 	};
@@ -488,8 +571,10 @@ static struct kunit_case layout_test_cases[] = {
 	KUNIT_CASE(plan_tile_longest),
 	KUNIT_CASE(plan_tile_all),
 	KUNIT_CASE(plan_layout),
+	KUNIT_CASE(plan_layout_write_behind),
 	KUNIT_CASE(plan_layout_length),
-	KUNIT_CASE(plan_layout_read),
+	KUNIT_CASE(plan_head),
+	KUNIT_CASE(plan_head_protected),
 	KUNIT_CASE(plan_layout_inline),
 	KUNIT_CASE(plan_gss_context),
 	KUNIT_CASE(plan_layout_gss),

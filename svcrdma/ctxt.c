@@ -19,6 +19,7 @@
 
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "svc_rdma.h"
 
@@ -110,8 +111,9 @@ void svc_rdma_call_put(struct svc_rdma_call *call)
 	if (call->nr_pages)
 		svc_rdma_pages_put(call->pages, call->nr_pages);
 	call->nr_pages = 0;
-	kfree(call->copy);
-	call->copy = NULL;
+	if (call->head)
+		vunmap(call->head);
+	call->head = NULL;
 	llist_add(&call->free, &conn->free_calls);
 }
 

@@ -171,6 +171,72 @@ static bool fits_head(const u8 *msg, u32 len, u32 page_size)
 }
 
 /*
+ * An NFSv4 WRITE (RFC 8881, 18.32): operation, stateid, offset, stability, and
+ * an opaque, whose length precedes the data.
+ */
+#define OP_WRITE	38U
+#define AT_STABLE	28U
+#define AT_LENGTH	32U
+#define AT_DATA		36U
+#define STABLE_MAX	2U
+/* One of a byte. Fewer bytes hold no data that nfsd takes by reference */
+#define WRITE_MIN	40U
+
+/* A message, or the end of one, in pages of @size bytes */
+struct msg_pages {
+	const u8	*(*page)(const void *ctx, u32 nr);
+	const void	*ctx;
+	u32		size;
+	u32		len;
+};
+
+/* For bytes that are not in pages: @nr is 0 */
+static const u8 *tail_page(const void *ctx, u32 nr)
+{
+	return (const u8 *)ctx + nr;
+}
+
+static u32 word_at(const struct msg_pages *msg, u32 at)
+{
+	return get_u32(msg->page(msg->ctx, at / msg->size) + at % msg->size);
+}
+
+/* Do the bytes from @at on look like a WRITE with data? @at is its operation */
+static bool is_write(const struct msg_pages *msg, u32 at)
+{
+	u32 len;
+
+	if (msg->len - at < WRITE_MIN ||
+	    word_at(msg, at + AT_STABLE) > STABLE_MAX)
+		return false;
+	len = word_at(msg, at + AT_LENGTH);
+	return len && len <= msg->len - at - AT_DATA;
+}
+
+/*
+ * Where the data of the last WRITE begin, if this is within a page and not
+ * before @from; 0 if there is none.
+ */
+static u32 writes_within_page(const struct msg_pages *msg, u32 from)
+{
+	u32 at = max(from, AT_DATA) - AT_DATA, end, data, last = 0;
+	const u8 *word;
+
+	for (; msg->len - at >= WRITE_MIN; at = end) {
+		end = min(msg->len, at - at % msg->size + msg->size);
+		word = msg->page(msg->ctx, at / msg->size) + at % msg->size;
+		for (; end - at >= RPCRDMA_WORD; at += RPCRDMA_WORD) {
+			data = at + AT_DATA;
+			if (get_u32(word) == OP_WRITE && is_write(msg, at) &&
+			    data % msg->size)
+				last = data;
+			word += RPCRDMA_WORD;
+		}
+	}
+	return last;
+}
+
+/*
  * The data of a WRITE are an opaque, preceded by their length, which counts the
  * part that goes on behind the chunk, and may leave out roundup that the chunk
  * has. A chunk that begins elsewhere, such as at the operation, has the data
@@ -185,83 +251,73 @@ static bool begins_with_data(const struct rpcrdma_hdr *hdr)
 }
 
 /*
- * An NFSv4 WRITE of one byte: operation, stateid, offset, stability, and an
- * opaque. Fewer bytes hold no data that nfsd takes by reference.
- */
-#define WRITE_MIN	40U
-/* RFC 8881, section 16.2 */
-#define OP_WRITE	38U
-
-/*
- * The layout of a Call, before its Read chunks are read.
+ * The layout of a Call.
  *
- * nfsd's svc_fill_write_vector() takes the data of a WRITE from the head or from
- * the beginning of a page, never from the tail. So data behind the single chunk,
- * and data that begin within a page, as the second of two Read chunks does, have
- * to be in one piece with the part before them.
- *
- * A chunk gets pages of its own only if it begins with the data, and behind all
- * that sunrpc wants to find in the head. Whether data begin within a page shows
- * when the chunk was read: rpcrdma_plan_layout_read().
+ * A chunk gets pages of its own only if it begins with the data, behind all
+ * that sunrpc wants to find in the head, and if no WRITE follows: nfsd does not
+ * find data in the tail.
  */
 enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
 					u32 page_size)
 {
-	bool data_behind = hdr->ddp_end + WRITE_MIN <= hdr->msg_len;
+	const u8 *msg = hdr->buf + hdr->body;
+	u32 position = hdr->ddp_position;
+	struct msg_pages tail = {
+		.page	= tail_page,
+		.ctx	= msg + position,
+		.size	= U32_MAX,
+		.len	= hdr->body_len - position,
+	};
 
 	if (!hdr->read_chunks)
 		return RPCRDMA_LAYOUT_INLINE;
-	/* A Position-Zero Read chunk, and nothing else */
-	if (!hdr->ddp_position)
-		return RPCRDMA_LAYOUT_PAGES;
-	if (hdr->read_chunks == 1 && !data_behind && begins_with_data(hdr) &&
-	    fits_head(hdr->buf + hdr->body, hdr->ddp_position, page_size))
+	/* Position 0: a Position-Zero Read chunk, and nothing else */
+	if (position && hdr->read_chunks == 1 && begins_with_data(hdr) &&
+	    fits_head(msg, position, page_size) &&
+	    !writes_within_page(&tail, 0))
 		return RPCRDMA_LAYOUT_CHUNK;
-	if (hdr->msg_len > page_size && (hdr->ddp_position >= page_size || data_behind))
-		return RPCRDMA_LAYOUT_ONE_PIECE;
 	return RPCRDMA_LAYOUT_PAGES;
 }
 
-static bool has_write(const u8 *msg, u32 len)
-{
-	u32 at;
-
-	for (at = 0; at + RPCRDMA_WORD <= len; at += RPCRDMA_WORD)
-		if (get_u32(msg + at) == OP_WRITE)
-			return true;
-	return false;
-}
-
 /*
- * The layout of a Call of @len bytes, now that its chunks are read: @layout,
- * which is PAGES or ONE_PIECE, or a better one. @page gives one page of the
- * message after the other.
+ * The head of a Call in pages: a page at most, unless nfsd needs more bytes in
+ * one range of virtual memory. 0: no memory serves both sunrpc and nfsd.
+ * @page gives one page of the message after the other.
  *
- * A message that came as one chunk may have data anywhere. Those of an NFSv4
- * WRITE that begin behind the first page begin within one. The last WRITE_MIN
- * bytes of the first page count for the second. The word that looks like an
- * operation may be something else too, which costs a copy. Protected arguments
- * stay as they are: they may be encrypted, and each WRITE of such a client
- * would be copied. A Call that sets up a security context has to be in pages.
+ * nfsd's svc_fill_write_vector() takes the data of a WRITE from the head, and
+ * then from the beginning of a page. So data that begin within a page behind
+ * the first one, as those of a second WRITE do, have to begin in the head.
+ *
+ * sunrpc cannot compute the checksums of RPCSEC_GSS over virtual memory. If it
+ * protects the arguments, they may be encrypted. They are not DDP-eligible then
+ * (RFC 8166, 8.2.2.3), so they come as one chunk, and the data of its WRITE
+ * begin in the first page.
  */
-enum rpcrdma_layout
-rpcrdma_plan_layout_read(enum rpcrdma_layout layout,
-			 const u8 *(*page)(const void *ctx, u32 nr),
-			 const void *ctx, u32 len, u32 page_size)
+u32 rpcrdma_plan_head(const struct rpcrdma_hdr *hdr,
+		      const u8 *(*page)(const void *ctx, u32 nr),
+		      const void *ctx, u32 page_size)
 {
+	const struct msg_pages msg = {
+		.page	= page,
+		.ctx	= ctx,
+		.size	= page_size,
+		.len	= hdr->msg_len,
+	};
+	u32 len = hdr->msg_len, head = min(len, page_size);
 	const u8 *first = page(ctx, 0);
-	u32 from = page_size - WRITE_MIN;
-	u32 at;
+	u32 last;
 
-	if (rpcrdma_call_makes_gss_context(first, len))
-		return RPCRDMA_LAYOUT_PAGES;
-	if (len <= page_size ||
-	    (get_u32(first + AT_CRED_FLAVOR) == FLAVOR_GSS &&
-	     get_u32(first + AT_GSS_SERVICE) != GSS_SERVICE_NONE))
-		return layout;
-	for (at = 0; at < len; at += page_size, from = 0)
-		if (has_write(page(ctx, at / page_size) + from,
-			      min(len - at, page_size) - from))
-			return RPCRDMA_LAYOUT_ONE_PIECE;
-	return layout;
+	if (len <= page_size || rpcrdma_call_makes_gss_context(first, len))
+		return head;
+	if (get_u32(first + AT_CRED_FLAVOR) != FLAVOR_GSS) {
+		last = writes_within_page(&msg, page_size);
+		return last ? min(len, last - last % page_size + page_size) :
+			      head;
+	}
+	if (get_u32(first + AT_GSS_SERVICE) == GSS_SERVICE_NONE)
+		return writes_within_page(&msg, page_size) ? 0 : head;
+	if (hdr->ddp_position >= page_size ||
+	    (hdr->ddp_position && hdr->ddp_end + WRITE_MIN <= len))
+		return 0;
+	return head;
 }

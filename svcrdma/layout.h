@@ -51,15 +51,13 @@ enum rpcrdma_layout {
 	 */
 	RPCRDMA_LAYOUT_CHUNK,
 	RPCRDMA_LAYOUT_PAGES,	/* the whole message in pages */
-	RPCRDMA_LAYOUT_ONE_PIECE, /* the whole message without a gap */
 };
 
 bool rpcrdma_call_makes_gss_context(const u8 *msg, u32 len);
 enum rpcrdma_layout rpcrdma_plan_layout(const struct rpcrdma_hdr *hdr,
 					u32 page_size);
-enum rpcrdma_layout
-rpcrdma_plan_layout_read(enum rpcrdma_layout layout,
-			 const u8 *(*page)(const void *ctx, u32 nr),
-			 const void *ctx, u32 len, u32 page_size);
+u32 rpcrdma_plan_head(const struct rpcrdma_hdr *hdr,
+		      const u8 *(*page)(const void *ctx, u32 nr),
+		      const void *ctx, u32 page_size);
 
 #endif /* SVC_RDMA_LAYOUT_H */

@@ -41,7 +41,9 @@ static int svc_rdma_deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		return 0;
 	}
 	if (rc) {
-		svc_rdma_reject_call(call, "longer than a call may be");
+		svc_rdma_reject_call(call, rc == -EMSGSIZE ?
+				     "longer than a call may be" :
+				     "data of a WRITE within a page, with RPCSEC_GSS");
 		return 0;
 	}
 	if (hdr->pzrc_bytes &&

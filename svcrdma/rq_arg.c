@@ -4,8 +4,9 @@
  */
 
 #include <linux/highmem.h>
-#include <linux/slab.h>
+#include <linux/sched/mm.h>
 #include <linux/sunrpc/xdr.h>
+#include <linux/vmalloc.h>
 
 #include "svc_rdma.h"
 
@@ -98,55 +99,21 @@ static void point_around_chunk(struct svc_rqst *rqstp,
 	point_around(rqstp, hdr, at, len);
 }
 
-/* The message in pages, from its first byte */
-static void point_to_pages(struct svc_rqst *rqstp, u32 len)
+/* The message in pages. @head: its first @head_len bytes */
+static void point_to_pages(struct svc_rqst *rqstp, void *head, u32 head_len,
+			   u32 len)
 {
 	struct xdr_buf *arg = &rqstp->rq_arg;
 
-	arg->head[0].iov_base = page_address(rqstp->rq_pages[0]);
-	arg->head[0].iov_len = min_t(u32, len, PAGE_SIZE);
-	arg->pages = &rqstp->rq_pages[1];
+	arg->head[0].iov_base = head;
+	arg->head[0].iov_len = head_len;
+	arg->pages = &rqstp->rq_pages[DIV_ROUND_UP(head_len, PAGE_SIZE)];
 	arg->page_base = 0;
-	arg->page_len = len - arg->head[0].iov_len;
+	arg->page_len = len - head_len;
 	arg->tail[0].iov_base = NULL;
 	arg->tail[0].iov_len = 0;
 	arg->len = len;
 	arg->buflen = len;
-}
-
-/*
- * The client chooses the size, and loses its connection if there is no memory.
- * That is no reason to retry without end, as the kernel does up to this size.
- */
-static gfp_t copy_gfp(u32 len)
-{
-	gfp_t gfp = GFP_NOIO | __GFP_NOWARN;
-
-	if (len <= PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
-		gfp |= __GFP_RETRY_MAYFAIL;
-	return gfp;
-}
-
-/* Not vmalloc(): GSS computes checksums over the head by its struct pages */
-static int arg_in_one_piece(struct svc_rqst *rqstp, struct svc_rdma_call *call,
-			    u32 len)
-{
-	struct xdr_buf *arg = &rqstp->rq_arg;
-	u32 at, n;
-
-	call->copy = kmalloc(len, copy_gfp(len));
-	if (!call->copy)
-		return -ENOMEM;
-	for (at = 0; at < len; at += n) {
-		n = min_t(u32, len - at, PAGE_SIZE);
-		memcpy_from_page(call->copy + at,
-				 rqstp->rq_pages[at >> PAGE_SHIFT], 0, n);
-	}
-	point_to_pages(rqstp, len);
-	arg->head[0].iov_base = call->copy;
-	arg->head[0].iov_len = len;
-	arg->page_len = 0;
-	return 0;
 }
 
 static const u8 *page_of(const void *ctx, u32 nr)
@@ -158,12 +125,15 @@ static const u8 *page_of(const void *ctx, u32 nr)
 
 /*
  * The RDMA Reads of a Call are complete: their pages become the first ones of
- * the thread. 0, or -ENOMEM if there is no memory for the message in one piece.
+ * the thread. 0; -EOPNOTSUPP if nfsd and RPCSEC_GSS need different layouts;
+ * -ENOMEM.
  */
 int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	const struct rpcrdma_hdr *hdr = &call->recv->hdr;
-	unsigned int nr = call->nr_pages;
+	unsigned int noio, nr = call->nr_pages;
+	void *base;
+	u32 head;
 
 	/* One for one: the displaced pages serve the next Reads */
 	svc_rdma_pages_put(rqstp->rq_pages, nr);
@@ -176,10 +146,21 @@ int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		return 0;
 	}
 	fill_gaps(rqstp, hdr);
-	if (rpcrdma_plan_layout_read(call->layout, page_of, rqstp, hdr->msg_len,
-				     PAGE_SIZE) == RPCRDMA_LAYOUT_ONE_PIECE)
-		return arg_in_one_piece(rqstp, call, hdr->msg_len);
-	point_to_pages(rqstp, hdr->msg_len);
+	base = page_address(rqstp->rq_pages[0]);
+	head = rpcrdma_plan_head(hdr, page_of, rqstp, PAGE_SIZE);
+	if (!head)
+		return -EOPNOTSUPP;
+	if (head > PAGE_SIZE) {
+		noio = memalloc_noio_save();
+		call->head = vmap(rqstp->rq_pages,
+				  DIV_ROUND_UP(head, PAGE_SIZE), VM_MAP,
+				  PAGE_KERNEL);
+		memalloc_noio_restore(noio);
+		if (!call->head)
+			return -ENOMEM;
+		base = call->head;
+	}
+	point_to_pages(rqstp, base, head, hdr->msg_len);
 	return 0;
 }
 
@@ -203,7 +184,8 @@ static int move_to_pages(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 		rqstp->rq_pages[i] = page;
 	}
 	fill_pages(rqstp->rq_pages, 0, hdr->buf + hdr->body, hdr->body_len);
-	point_to_pages(rqstp, hdr->body_len);
+	point_to_pages(rqstp, page_address(rqstp->rq_pages[0]),
+		       min_t(u32, hdr->body_len, PAGE_SIZE), hdr->body_len);
 	rqstp->rq_respages = &rqstp->rq_pages[nr];
 	rqstp->rq_next_page = rqstp->rq_respages;
 	return 0;

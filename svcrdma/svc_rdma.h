@@ -254,7 +254,7 @@ struct svc_rdma_payload {
  * @sink: where they go: @pages, with neither head nor tail
  * @pages: room for RPCSVC_MAXPAGES, allocated at first need
  * @nr_pages: how many of @pages are owned
- * @copy: the message in one piece, if nfsd needs that, or NULL
+ * @head: several pages of the thread, mapped as one range for nfsd, or NULL
  * @nr_payloads: how many of @payload are set
  * @payload: results that the Upper Layer marked in the Reply, in order
  */
@@ -272,7 +272,7 @@ struct svc_rdma_call {
 	struct xdr_buf sink;
 	struct page **pages;
 	unsigned int nr_pages;
-	u8 *copy;
+	void *head;
 	unsigned int nr_payloads;
 	struct svc_rdma_payload payload[SVC_RDMA_MAX_PAYLOADS];
 };

@@ -23,6 +23,7 @@
 #include <linux/sunrpc/svc_xprt.h>
 #include <linux/sunrpc/xprt.h>
 #include <linux/sysctl.h>
+#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
@@ -139,6 +140,8 @@ __fail_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
 #define kstrdup(...) RPCRDMA_ALLOC(NULL, __fail_kstrdup(__VA_ARGS__))
 #define kasprintf(...) RPCRDMA_ALLOC(NULL, kasprintf(__VA_ARGS__))
 #define kvasprintf(...) RPCRDMA_ALLOC(NULL, kvasprintf(__VA_ARGS__))
+
+#define vmap(...) RPCRDMA_ALLOC(NULL, vmap(__VA_ARGS__))
 
 #undef percpu_counter_init
 #define percpu_counter_init(...) RPCRDMA_ALLOC(-ENOMEM, __fail_percpu_counter_init(__VA_ARGS__))

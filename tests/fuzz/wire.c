@@ -181,11 +181,10 @@ static void check_handle(const struct rpcrdma_hdr *hdr)
 		PROPERTY(!rpcrdma_hdr_inv_handle(hdr, false, true));
 }
 
-/* Read chunks, Position Zero's too; where the last one begins, and its octets */
+/* Read chunks, Position Zero's too, and where the last one begins */
 struct read_list {
 	u32 chunks;
 	u32 item;
-	u64 bytes;
 };
 
 static struct read_list read_list(const struct rpcrdma_hdr *hdr)
@@ -195,30 +194,21 @@ static struct read_list read_list(const struct rpcrdma_hdr *hdr)
 
 	rpcrdma_read_iter_init(&it, hdr);
 	while (rpcrdma_read_iter_next(&it)) {
-		if (!list.chunks || it.position != list.item) {
+		if (!list.chunks || it.position != list.item)
 			list.chunks++;
-			list.bytes = 0;
-		}
 		list.item = it.position;
-		list.bytes += it.seg.length;
 	}
 	return list;
 }
 
-/* The least that has data by reference in it, and so may not follow a chunk */
-#define WRITE_LEAST	40
-
 /*
  * A chunk has pages of its own only where it is the only one, and what precedes it, which
- * is the head, came inline and is an RPC Call's; data that would stand elsewhere than in
- * the head or at the beginning of a page make it one piece, if it is not one page.
+ * is the head, came inline and is an RPC Call's.
  */
 static void check_layout(const struct rpcrdma_hdr *hdr, u32 page_size)
 {
 	enum rpcrdma_layout layout = rpcrdma_plan_layout(hdr, page_size);
 	struct read_list list = read_list(hdr);
-	u64 end = list.item + (list.bytes + 3) / 4 * 4;
-	bool data_behind = list.item && end + WRITE_LEAST <= hdr->msg_len;
 
 	PROPERTY((layout == RPCRDMA_LAYOUT_INLINE) == !list.chunks);
 	switch (layout) {
@@ -227,14 +217,8 @@ static void check_layout(const struct rpcrdma_hdr *hdr, u32 page_size)
 	case RPCRDMA_LAYOUT_CHUNK:
 		PROPERTY(list.chunks == 1 && list.item && !hdr->pzrc_bytes);
 		PROPERTY(list.item >= 28 && list.item <= hdr->body_len);
-		PROPERTY(!data_behind);
 		break;
 	case RPCRDMA_LAYOUT_PAGES:
-		PROPERTY(hdr->msg_len <= page_size ||
-			 (list.item < page_size && !data_behind));
-		break;
-	case RPCRDMA_LAYOUT_ONE_PIECE:
-		PROPERTY(list.item && hdr->msg_len > page_size);
 		break;
 	}
 }

@@ -115,7 +115,7 @@ alloc_inline() {
 	return $rc
 }
 
-# Two Read chunks: what nfsd gets in one piece. Each time other XIDs
+# Two Read chunks: what nfsd gets in one range of virtual memory. Each time other XIDs
 alloc_chunks() {
 	local rc=0 turn
 	turn=$(($(cat /run/alloc_turn) + 1))
