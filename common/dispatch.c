@@ -11,7 +11,7 @@
  */
 static bool is_call(const struct rpcrdma_hdr *hdr)
 {
-	return rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_CALL ||
+	return hdr->direction == RPCRDMA_DIR_CALL ||
 	       (!hdr->fault && hdr->pzrc_bytes);
 }
 
@@ -45,7 +45,7 @@ static enum rpcrdma_action dispatch_responder(const struct rpcrdma_hdr *hdr)
 	if (hdr->proc == RPCRDMA_ERROR)
 		return RPCRDMA_ACT_FAIL;
 	/* A callback offers no memory: a Reply to one returns no chunk */
-	if (rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
+	if (hdr->direction == RPCRDMA_DIR_REPLY)
 		return hdr->fault || rpcrdma_hdr_has_chunks(hdr) ?
 			RPCRDMA_ACT_FAIL : RPCRDMA_ACT_REPLY;
 	if (!hdr->fault && has_call(hdr))
@@ -156,7 +156,7 @@ u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted,
 {
 	if (hdr->fault)
 		return 0;
-	if (!matched && rpcrdma_hdr_direction(hdr) != RPCRDMA_DIR_REPLY)
+	if (!matched && hdr->direction != RPCRDMA_DIR_REPLY)
 		return 0;
 	if (hdr->proc == RPCRDMA_ERROR)
 		most = granted;

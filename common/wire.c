@@ -43,21 +43,6 @@ const char *rpcrdma_fault_name(enum rpcrdma_fault fault)
 	return fault_names[fault];
 }
 
-/**
- * rpcrdma_hdr_direction - Call or Reply?
- * @hdr: a header from rpcrdma_decode()
- *
- * With the option of version 2 rdma_direction says it, whatever fault was found
- * behind it. Otherwise msg_type does, which a header with a fault in its chunk
- * lists does not reach.
- *
- * Return: the direction.
- */
-enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr)
-{
-	return hdr->option ? hdr->direction : msg_direction(hdr);
-}
-
 /* The word that says whether an optional item follows (RFC 4506, 4.19) */
 static enum rpcrdma_fault dec_more(struct rpcrdma_decoder *dec, u32 *more)
 {
@@ -237,6 +222,8 @@ static enum rpcrdma_fault check_message(struct rpcrdma_decoder *dec)
 	hdr->body = dec->at;
 	if (hdr->proc == RPCRDMA_MSG)
 		hdr->body_len = hdr->len - dec->at;
+	if (!hdr->option)
+		hdr->direction = msg_direction(hdr);
 	if (rpcrdma_is_v2(hdr->vers)) {
 		fault = rpcrdma_v2_check_message(dec);
 		if (fault)
@@ -247,8 +234,7 @@ static enum rpcrdma_fault check_message(struct rpcrdma_decoder *dec)
 	hdr->msg_len += hdr->body_len;
 	if (hdr->ddp_end > hdr->msg_len)
 		return RPCRDMA_FAULT_POSITION_RANGE;
-	/* Extents count in 32 bits, whatever the limit is */
-	if (hdr->msg_len > min_t(u64, dec->lim->max_message, U32_MAX))
+	if (hdr->msg_len > dec->lim->max_message)
 		return RPCRDMA_FAULT_TOO_LONG;
 	if (hdr->proc == RPCRDMA_NOMSG && !hdr->pzrc_bytes)
 		return hdr->reply ? RPCRDMA_FAULT_NONE :
@@ -259,7 +245,7 @@ static enum rpcrdma_fault check_message(struct rpcrdma_decoder *dec)
 	if (hdr->body_len && get_u32(hdr->buf + hdr->body) != hdr->xid)
 		return RPCRDMA_FAULT_XID;
 	/* RFC 8166, section 4.3.1 */
-	if (hdr->read_segs && rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY)
+	if (hdr->read_segs && hdr->direction == RPCRDMA_DIR_REPLY)
 		return RPCRDMA_FAULT_DIRECTION;
 	return RPCRDMA_FAULT_NONE;
 }
@@ -311,17 +297,21 @@ static enum rpcrdma_fault dec_error(struct rpcrdma_decoder *dec)
 static enum rpcrdma_fault dec_header(struct rpcrdma_decoder *dec)
 {
 	struct rpcrdma_hdr *hdr = dec->hdr;
+	const u8 *p = hdr->buf;
 	enum rpcrdma_fault fault;
-	u32 proc = RPCRDMA_MSG;
 
-	/* As many of the fixed fields as there are */
-	dec_u32(dec, &hdr->xid);
-	dec_u32(dec, &hdr->vers);
-	dec_u32(dec, &hdr->credits);
-	fault = dec_u32(dec, &proc);
-	if (fault)
-		return fault;
-	hdr->proc = proc;
+	if (hdr->len < RPCRDMA_FIXED_LEN) {
+		/* As many of them as there are */
+		dec_u32(dec, &hdr->xid);
+		dec_u32(dec, &hdr->vers);
+		dec_u32(dec, &hdr->credits);
+		return RPCRDMA_FAULT_SHORT;
+	}
+	hdr->xid = get_u32(p);
+	hdr->vers = get_u32(p + 4);
+	hdr->credits = get_u32(p + 8);
+	hdr->proc = get_u32(p + 12);
+	dec->at = RPCRDMA_FIXED_LEN;
 	if (hdr->proc == RPCRDMA_ERROR)
 		return dec_error(dec);
 	if (!version_spoken(dec))
@@ -381,6 +371,7 @@ enum rpcrdma_fault rpcrdma_decode(struct rpcrdma_hdr *hdr, const void *buf,
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->buf = buf;
 	hdr->len = len;
+	hdr->direction = RPCRDMA_DIR_UNKNOWN;
 	hdr->fault = dec_header(&dec);
 	return hdr->fault;
 }
@@ -551,10 +542,14 @@ void rpcrdma_enc_init(struct rpcrdma_enc *enc, void *buf, u32 max)
 static void enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 		      enum rpcrdma_proc proc)
 {
-	enc_u32(enc, xid);
-	enc_u32(enc, vers);
-	enc_u32(enc, credits);
-	enc_u32(enc, proc);
+	u8 *p = enc_take(enc, RPCRDMA_FIXED_LEN);
+
+	if (!p)
+		return;
+	put_u32(p, xid);
+	put_u32(p + 4, vers);
+	put_u32(p + 8, credits);
+	put_u32(p + 12, proc);
 }
 
 /**
@@ -574,25 +569,6 @@ void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 	} else {
 		enc_fixed(enc, xid, form->vers, credits, proc);
 	}
-}
-
-/**
- * rpcrdma_enc_end - end the Transport Header
- * @enc: cursor behind the chunk lists; an RPC message may follow
- */
-void rpcrdma_enc_end(struct rpcrdma_enc *enc)
-{
-	if (rpcrdma_is_v2(RPCRDMA_VERS_MAX) && enc->option)
-		rpcrdma_v2_enc_end(enc);
-}
-
-/**
- * rpcrdma_enc_list_end - end the Read or Write list, or write no Reply chunk
- * @enc: cursor
- */
-void rpcrdma_enc_list_end(struct rpcrdma_enc *enc)
-{
-	enc_u32(enc, 0);
 }
 
 /**
@@ -620,10 +596,14 @@ void rpcrdma_enc_msg(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 			 const struct rpcrdma_segment *seg)
 {
-	enc_u32(enc, seg->handle);
-	enc_u32(enc, seg->length);
-	enc_u32(enc, seg->offset >> 32);
-	enc_u32(enc, seg->offset);
+	const __be64 offset = cpu_to_be64(seg->offset);
+	u8 *p = enc_take(enc, RPCRDMA_SEGMENT_LEN);
+
+	if (!p)
+		return;
+	put_u32(p, seg->handle);
+	put_u32(p + 4, seg->length);
+	memcpy(p + 8, &offset, sizeof(offset));
 }
 
 /**

@@ -214,13 +214,13 @@ static void wire_encode_form(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_form_len(&option), 44U);
 }
 
-/* As many whole words of @whole as there was room for, and nothing behind */
+/* As much of @whole as there was room for, but for one item, and nothing behind */
 static void expect_overflow(struct kunit *test, const struct rpcrdma_enc *enc,
 			    u32 max, const u8 *whole)
 {
 	KUNIT_EXPECT_TRUE(test, enc->overflow);
 	KUNIT_EXPECT_LE(test, enc->len, max);
-	KUNIT_EXPECT_LT(test, max - enc->len, RPCRDMA_WORD);
+	KUNIT_EXPECT_LT(test, max - enc->len, RPCRDMA_FIXED_LEN);
 	KUNIT_EXPECT_EQ(test, memcmp(enc->buf, whole, enc->len), 0);
 }
 
@@ -373,12 +373,12 @@ static void wire_chunk_return(struct kunit *test)
 	}
 }
 
-/* Nothing but the limits keeps a chunk below 4 GiB */
+/* The longest chunk that a limit lets through */
 static void wire_chunk_return_large(struct kunit *test)
 {
 	static const u32 frame[] = {
 		XID, RPCRDMA_V1, 32, RPCRDMA_MSG, 0,
-		1, 2, 0xb1, 0xffffffff, 0, 0, 0xb2, 0xffffffff, 0, 0,
+		1, 2, 0xb1, 0x80000000, 0, 0, 0xb2, 0x7fffffff, 0, 0,
 		0, 0, XID, 0,
 	};
 	u8 *buf = frame_octets(test, frame, sizeof(frame));
@@ -388,17 +388,17 @@ static void wire_chunk_return_large(struct kunit *test)
 	struct rpcrdma_hdr hdr;
 	__be32 words[10];
 
-	lim.max_message = U64_MAX;
+	lim.max_message = U32_MAX;
 	KUNIT_ASSERT_EQ(test, rpcrdma_decode(&hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_FAULT_NONE);
 	rpcrdma_write_iter_init(&it, &hdr);
 	KUNIT_ASSERT_TRUE(test, rpcrdma_write_iter_next(&it));
 	rpcrdma_enc_init(&enc, words, sizeof(words));
 
-	rpcrdma_enc_chunk_return(&enc, &it.chunk, 1ULL << 32);
+	rpcrdma_enc_chunk_return(&enc, &it.chunk, 0x80000001);
 
 	KUNIT_EXPECT_FALSE(test, enc.overflow);
-	KUNIT_EXPECT_EQ(test, be32_to_cpu(words[3]), 0xffffffffU);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(words[3]), 0x80000000U);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(words[7]), 1U);
 }
 

@@ -90,7 +90,7 @@ struct rpcrdma_limits {
 	u32	max_read_segs;		/* in a Read list */
 	u32	max_write_segs;		/* in Write list and Reply chunk */
 	u32	max_write_chunks;	/* in a Write list */
-	u64	max_message;		/* bytes: assembled message, or one chunk */
+	u32	max_message;		/* bytes: assembled message, or one chunk */
 };
 
 /* The first two are also the values of rdma_direction, and of msg_type */
@@ -117,8 +117,9 @@ struct rpcrdma_hdr {
 	u32			err_vers_low;
 	u32			err_vers_high;
 
+	/* msg_type if the lists before it are well-formed, or rdma_direction */
+	enum rpcrdma_direction	direction;
 	bool			option;		/* version 2, remote invalidation: */
-	enum rpcrdma_direction	direction;	/* rdma_direction */
 	u32			inv_handle;	/* rdma_inv_handle, or 0 */
 	bool			inv_offered;	/* @inv_handle is in a chunk */
 	u32			longest_handle;	/* of the longest segment */
@@ -149,7 +150,6 @@ struct rpcrdma_hdr {
 enum rpcrdma_fault rpcrdma_decode(struct rpcrdma_hdr *hdr, const void *buf,
 				  u32 len, const struct rpcrdma_limits *lim);
 const char *rpcrdma_fault_name(enum rpcrdma_fault fault);
-enum rpcrdma_direction rpcrdma_hdr_direction(const struct rpcrdma_hdr *hdr);
 
 /* Is there anything in its chunk lists? */
 static inline bool rpcrdma_hdr_has_chunks(const struct rpcrdma_hdr *hdr)
@@ -296,8 +296,6 @@ void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 			 const struct rpcrdma_segment *seg);
 void rpcrdma_enc_chunk_return(struct rpcrdma_enc *enc,
 			      const struct rpcrdma_chunk *chunk, u64 written);
-void rpcrdma_enc_list_end(struct rpcrdma_enc *enc);
-void rpcrdma_enc_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_msg(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		     const struct rpcrdma_form *form);
 void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
@@ -416,14 +414,26 @@ static inline enum rpcrdma_fault dec_u32(struct rpcrdma_decoder *dec, u32 *value
 	return RPCRDMA_FAULT_NONE;
 }
 
+/* Room for the next @len bytes, or NULL; after an overflow there is none */
+static inline u8 *enc_take(struct rpcrdma_enc *enc, u32 len)
+{
+	u8 *p = enc->buf + enc->len;
+
+	if (enc->max - enc->len < len) {
+		enc->overflow = true;
+		enc->max = enc->len;
+		return NULL;
+	}
+	enc->len += len;
+	return p;
+}
+
 static inline void enc_u32(struct rpcrdma_enc *enc, u32 value)
 {
-	if (enc->overflow || enc->max - enc->len < RPCRDMA_WORD) {
-		enc->overflow = true;
-		return;
-	}
-	put_u32(enc->buf + enc->len, value);
-	enc->len += RPCRDMA_WORD;
+	u8 *p = enc_take(enc, RPCRDMA_WORD);
+
+	if (p)
+		put_u32(p, value);
 }
 
 /* wire_v2.c: called only if rpcrdma_is_v2(), which the compiler can tell without it */
@@ -433,5 +443,20 @@ u32 rpcrdma_v2_smallest(const struct rpcrdma_hdr *hdr);
 void rpcrdma_v2_enc_option(struct rpcrdma_enc *enc, enum rpcrdma_proc proc,
 			   const struct rpcrdma_form *form);
 void rpcrdma_v2_enc_end(struct rpcrdma_enc *enc);
+
+/* ---- encoding, continued ---- */
+
+/* End the Read or Write list, or write no Reply chunk */
+static inline void rpcrdma_enc_list_end(struct rpcrdma_enc *enc)
+{
+	enc_u32(enc, 0);
+}
+
+/* The chunk lists are complete; an RPC message may follow */
+static inline void rpcrdma_enc_end(struct rpcrdma_enc *enc)
+{
+	if (rpcrdma_is_v2(RPCRDMA_VERS_MAX) && enc->option)
+		rpcrdma_v2_enc_end(enc);
+}
 
 #endif /* RPCRDMA_WIRE_H */

@@ -27,7 +27,7 @@ static const struct rpcrdma_limits both = {
 static const struct rpcrdma_limits endless = {
 	.vers_min = 0, .vers_max = U32_MAX,
 	.max_read_segs = U32_MAX, .max_write_segs = U32_MAX,
-	.max_write_chunks = U32_MAX, .max_message = U64_MAX,
+	.max_write_chunks = U32_MAX, .max_message = U32_MAX,
 };
 
 static const struct rpcrdma_limits narrow = {
@@ -324,7 +324,7 @@ static void check_grant(const struct rpcrdma_hdr *hdr, u32 most, bool matched)
 		 (hdr->proc == RPCRDMA_ERROR ? min(grant, 1U) : grant));
 
 	PROPERTY(!grant == (hdr->fault != RPCRDMA_FAULT_NONE ||
-			    (!matched && rpcrdma_hdr_direction(hdr) != RPCRDMA_DIR_REPLY)));
+			    (!matched && hdr->direction != RPCRDMA_DIR_REPLY)));
 	PROPERTY(grant <= most);
 	PROPERTY(!grant || grant == hdr->credits ||
 		 (grant == most && hdr->credits > most) ||
@@ -364,7 +364,7 @@ static void check_error(const struct rpcrdma_hdr *hdr)
 /* Whatever comes: who never answers does not, and no Call is made up */
 static void check_actions(const struct rpcrdma_hdr *hdr)
 {
-	enum rpcrdma_direction direction = rpcrdma_hdr_direction(hdr);
+	enum rpcrdma_direction direction = hdr->direction;
 	bool callback = direction == RPCRDMA_DIR_CALL || hdr->pzrc_bytes;
 	enum rpcrdma_action action;
 

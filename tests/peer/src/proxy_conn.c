@@ -116,7 +116,7 @@ static void conn_down(struct conn *conn, const char *why)
 
 bool is_answer(const struct rpcrdma_hdr *hdr)
 {
-	return hdr->proc == RPCRDMA_ERROR || rpcrdma_hdr_direction(hdr) == RPCRDMA_DIR_REPLY;
+	return hdr->proc == RPCRDMA_ERROR || hdr->direction == RPCRDMA_DIR_REPLY;
 }
 
 /* ---- credits ------------------------------------------------------------ */
