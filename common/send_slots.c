@@ -56,10 +56,14 @@ void rpcrdma_slots_complete(struct rpcrdma_send_slots *s, u64 seq)
  * Called at regular times. A signalled WR that does not complete between two
  * checks makes no progress; nor does the oldest signalled chain, which ends at
  * @oldest (0: there is none), as an RDMA Read of iWARP behind which Sends complete.
+ * A peer that lets one RDMA Read complete now and then would hold the memory of
+ * all others, so the queue has stalled as well if the oldest chain is too old.
  */
 bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest)
 {
+	u64 *then = &s->seen_posted[s->checks++ % RPCRDMA_STALL_AGE];
 	bool due = s->posted - s->completed > s->unsignalled;
+	bool old = oldest && oldest <= *then;
 
 	if ((due && s->seen == s->completed) ||
 	    (oldest && s->seen_oldest == oldest)) {
@@ -70,5 +74,6 @@ bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest)
 	}
 	s->seen = s->completed;
 	s->seen_oldest = oldest;
-	return s->stalled == RPCRDMA_STALL_CHECKS;
+	*then = s->posted;
+	return old || s->stalled == RPCRDMA_STALL_CHECKS;
 }

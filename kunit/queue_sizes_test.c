@@ -181,10 +181,35 @@ static void plan_pages_fit(struct kunit *test)
 							U32_MAX));
 }
 
+static void plan_page_share(struct kunit *test)
+{
+	u64 all, all_most = 1 << 15, share = 0;
+	u32 i;
+
+	/* The connection's own limit, then an eighth of the rest */
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(64, 0, 512), 64U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(64, 8, 512), 63U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(64, 504, 512), 1U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(64, 505, 512), 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(64, 512, 512), 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(64, 513, 512), 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(64, U64_MAX, 512), 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(U32_MAX, 0, U64_MAX),
+			U32_MAX);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(0, 0, U64_MAX), 0U);
+
+	/* However many connections take what they may, all have no more */
+	for (i = 0, all = 0; i < 1000; i++, all += share) {
+		share = rpcrdma_plan_page_share(4096, all, all_most);
+		KUNIT_ASSERT_LE(test, all + share, all_most);
+	}
+}
+
 static struct kunit_case plan_queues_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
 	KUNIT_CASE(plan_queues_fit),
 	KUNIT_CASE(plan_pages_fit),
+	KUNIT_CASE(plan_page_share),
 	KUNIT_CASE_PARAM(plan_fewer, fewer_gen_params),
 	KUNIT_CASE_PARAM(plan_rw_wrs, rw_gen_params),
 	KUNIT_CASE(plan_fewer_ends),

@@ -230,6 +230,36 @@ static void slots_stalled_behind(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_stalled(&s, 8));
 }
 
+/* A chain completes at each check, but the oldest one is older each time */
+static void slots_stalled_old(struct kunit *test)
+{
+	struct rpcrdma_send_slots s;
+	u32 i;
+
+	rpcrdma_slots_init(&s, 41);
+	for (i = 0; i < 20; i++)
+		rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NOW);
+	for (i = 1; i <= RPCRDMA_STALL_AGE; i++) {
+		rpcrdma_slots_complete(&s, i);
+		KUNIT_EXPECT_FALSE(test, rpcrdma_slots_stalled(&s, i + 1));
+	}
+	rpcrdma_slots_complete(&s, i);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_stalled(&s, i + 1));
+	rpcrdma_slots_complete(&s, 20);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_stalled(&s, 0));
+
+	/* Always full, and no chain lasts that long */
+	for (i = 21; i < 600; i++) {
+		rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NOW);
+		if (i < 20 + RPCRDMA_STALL_AGE)
+			continue;
+		rpcrdma_slots_complete(&s, i - RPCRDMA_STALL_AGE);
+		KUNIT_EXPECT_FALSE(test,
+				   rpcrdma_slots_stalled(&s, i + 1 -
+							 RPCRDMA_STALL_AGE));
+	}
+}
+
 static struct kunit_case send_slots_test_cases[] = {
 	KUNIT_CASE(slots_init),
 	KUNIT_CASE(slots_fit),
@@ -240,6 +270,7 @@ static struct kunit_case send_slots_test_cases[] = {
 	KUNIT_CASE(slots_progress),
 	KUNIT_CASE(slots_stalled),
 	KUNIT_CASE(slots_stalled_behind),
+	KUNIT_CASE(slots_stalled_old),
 	{}
 };
 

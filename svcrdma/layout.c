@@ -172,7 +172,7 @@ static bool fits_head(const u8 *msg, u32 len, u32 page_size)
 
 /*
  * An NFSv4 WRITE (RFC 8881, 18.32): operation, stateid, offset, stability, and
- * an opaque, whose length precedes the data.
+ * an opaque. Its length precedes the data.
  */
 #define OP_WRITE	38U
 #define AT_STABLE	28U

@@ -12,6 +12,11 @@
  * room, and exceed the limit by one Reply. Messages are still taken and decoded
  * meanwhile, so that Replies to callbacks and rejected messages make progress.
  *
+ * All connections together have a limit as well. A connection may have a share
+ * of the pages that are left, and one RPC in any case. So a Call waits for pages
+ * of its own connection only: the last of these to be uncharged lets it go on,
+ * however many pages other connections have by then.
+ *
  * This file counts, and takes Calls and messages off its lists. It never
  * releases, reads or sends: that is for the callers.
  */
@@ -22,6 +27,25 @@
 #include "svc_rdma.h"
 
 /* All static functions but limit_show() are called with queue->lock held */
+
+/* Pages of all connections; exact to this number for each processor */
+#define PINNED_BATCH	256
+
+static u32 limit_now(const struct svc_rdma_page_limit *limit)
+{
+	return rpcrdma_plan_page_share(limit->max,
+				       percpu_counter_read_positive(&svc_rdma_pinned),
+				       READ_ONCE(svc_rdma_max_total_size) >> PAGE_SHIFT);
+}
+
+/* May nfsd have a Call, whose Reply may need pages? Volatile */
+bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
+{
+	const struct svc_rdma_page_limit *limit = &conn->queue.replies;
+
+	return rpcrdma_plan_pages_fit(READ_ONCE(limit->charged), 1,
+				      limit_now(limit));
+}
 
 /* sunrpc may be told only while it knows of the svc_xprt */
 static void wake_thread(struct svc_rdma_conn *conn)
@@ -41,7 +65,7 @@ static bool reads_fit(const struct svc_rdma_queue *queue,
 		      const struct svc_rdma_call *call)
 {
 	return rpcrdma_plan_pages_fit(queue->reads.charged, call->want_pages,
-				      queue->reads.max) &&
+				      limit_now(&queue->reads)) &&
 	       (!call->want_mrs ||
 		queue->mrs + call->want_mrs <= queue->max_mrs);
 }
@@ -59,6 +83,7 @@ static void charge(struct svc_rdma_page_limit *limit, u32 pages)
 {
 	WRITE_ONCE(limit->charged, limit->charged + pages);
 	limit->peak = max(limit->peak, limit->charged);
+	percpu_counter_add_batch(&svc_rdma_pinned, pages, PINNED_BATCH);
 }
 
 static void charge_reads(struct svc_rdma_queue *queue,
@@ -261,6 +286,9 @@ void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
 	WRITE_ONCE(queue->replies.charged,
 		   queue->replies.charged - reply_pages);
 	queue->mrs -= mrs;
+	percpu_counter_add_batch(&svc_rdma_pinned,
+				 -(s64)(read_pages + reply_pages),
+				 PINNED_BATCH);
 	if (has_ready(conn) || may_read(queue))
 		wake_thread(conn);
 	spin_unlock(&queue->lock);
@@ -283,4 +311,7 @@ void svc_rdma_queue_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 
 	limit_show(&queue->reads, seq, "read");
 	limit_show(&queue->replies, seq, "reply");
+	seq_printf(seq, " total_pages=%lld max_total_pages=%lu",
+		   percpu_counter_sum_positive(&svc_rdma_pinned),
+		   READ_ONCE(svc_rdma_max_total_size) >> PAGE_SHIFT);
 }

@@ -357,7 +357,9 @@ extern unsigned int svc_rdma_max_req_size;
 extern unsigned int svc_rdma_max_outbound_reads;
 extern unsigned int svc_rdma_max_outbound_size;
 extern unsigned int svc_rdma_max_reply_size;
+extern unsigned long svc_rdma_max_total_size;
 extern unsigned int svc_rdma_max_version;
+extern struct percpu_counter svc_rdma_pinned;
 extern struct percpu_counter svc_rdma_stat_read;
 extern struct percpu_counter svc_rdma_stat_recv;
 extern struct percpu_counter svc_rdma_stat_write;
@@ -385,12 +387,7 @@ void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
 		       u32 reply_pages, u32 mrs);
 void svc_rdma_queue_show(struct rpcrdma_ep *ep, struct seq_file *seq);
 
-/* May nfsd have a Call, whose Reply may need pages? Volatile */
-static inline bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
-{
-	return rpcrdma_plan_pages_fit(READ_ONCE(conn->queue.replies.charged), 1,
-				      conn->queue.replies.max);
-}
+bool svc_rdma_may_reply(const struct svc_rdma_conn *conn);
 
 /* rw.c */
 u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,

@@ -4,6 +4,7 @@
  * administrators' scripts know.
  */
 
+#include <linux/mm.h>
 #include <linux/sysctl.h>
 
 #include "svc_rdma.h"
@@ -18,6 +19,8 @@ unsigned int svc_rdma_max_outbound_reads = 16;
 unsigned int svc_rdma_max_outbound_size = 16 << 20;
 /* Memory of Replies; beyond it nfsd gets no Call. For new connections */
 unsigned int svc_rdma_max_reply_size = 16 << 20;
+/* Memory of both kinds, of all connections; by default an eighth of the RAM */
+unsigned long svc_rdma_max_total_size;
 /* Highest version; a Call is answered in its own. For new connections */
 unsigned int svc_rdma_max_version = RPCRDMA_V1;
 
@@ -30,6 +33,7 @@ static unsigned int max_reads = 255;
 /* The pages of an nfsd thread, for a Call or a Reply */
 static unsigned int min_read_size = RPCSVC_MAXPAGES * PAGE_SIZE;
 static unsigned int max_read_size = 1 << 30;
+static unsigned long min_total_size = RPCSVC_MAXPAGES * PAGE_SIZE;
 static unsigned int min_version = RPCRDMA_V1;
 static unsigned int max_version = RPCRDMA_VERS_MAX;
 
@@ -38,6 +42,9 @@ struct percpu_counter svc_rdma_stat_read;
 struct percpu_counter svc_rdma_stat_recv;
 struct percpu_counter svc_rdma_stat_write;
 struct percpu_counter svc_rdma_stat_sq_starve;
+
+/* Pages of RDMA Reads and Replies in flight, of all connections */
+struct percpu_counter svc_rdma_pinned;
 
 /* Names that older tools read; always zero */
 static unsigned int stat_unused;
@@ -48,6 +55,7 @@ static struct percpu_counter *const counters[] = {
 	&svc_rdma_stat_recv,
 	&svc_rdma_stat_write,
 	&svc_rdma_stat_sq_starve,
+	&svc_rdma_pinned,
 };
 
 static struct ctl_table_header *sysctl_header;
@@ -101,6 +109,14 @@ static struct ctl_table sysctl_table[] = {
 		min_read_size, max_read_size),
 	TUNABLE("max_outbound_reply_size", svc_rdma_max_reply_size,
 		min_read_size, max_read_size),
+	{
+		.procname	= "max_total_size",
+		.data		= &svc_rdma_max_total_size,
+		.maxlen		= sizeof(unsigned long),
+		.mode		= 0644,
+		.proc_handler	= proc_doulongvec_minmax,
+		.extra1		= &min_total_size,
+	},
 	TUNABLE("max_version", svc_rdma_max_version, min_version, max_version),
 	COUNTER("rdma_stat_read", svc_rdma_stat_read),
 	COUNTER("rdma_stat_recv", svc_rdma_stat_recv),
@@ -124,6 +140,8 @@ int svc_rdma_sysctl_init(void)
 {
 	int i;
 
+	svc_rdma_max_total_size = max(totalram_pages() / 8 << PAGE_SHIFT,
+				      min_total_size);
 	for (i = 0; i < ARRAY_SIZE(counters); i++) {
 		if (percpu_counter_init(counters[i], 0, GFP_KERNEL))
 			goto out;

@@ -64,6 +64,21 @@ static inline bool rpcrdma_plan_pages_fit(u32 in_flight, u32 more, u32 most)
 	return !in_flight || (u64)in_flight + more <= most;
 }
 
+/* A connection may have one in so many of the pages that are left to all */
+#define RPCRDMA_PAGE_SHARE	8U
+
+/*
+ * Pages that a connection may have in flight: @most, or a share of the pages
+ * that are left of @all_most, which limits all connections together. The more
+ * connections have pages, the fewer each may have.
+ */
+static inline u32 rpcrdma_plan_page_share(u32 most, u64 all, u64 all_most)
+{
+	u64 left = all < all_most ? all_most - all : 0;
+
+	return min_t(u64, most, left / RPCRDMA_PAGE_SHARE);
+}
+
 /* ---- Send Queue: slots, which WRs to signal, stalls ---- */
 
 /* Slots that chains in a row may leave unsignalled although their owners wait */
@@ -74,6 +89,9 @@ static inline bool rpcrdma_plan_pages_fit(u32 in_flight, u32 more, u32 most)
 
 /* Checks without progress after which the queue has stalled */
 #define RPCRDMA_STALL_CHECKS	5
+
+/* Checks that a signalled chain may last, however much progress others make */
+#define RPCRDMA_STALL_AGE	8
 
 /**
  * enum rpcrdma_notify - when the owner of a chain is told that it is complete
@@ -113,6 +131,8 @@ enum rpcrdma_signal {
  * @stalled: checks in a row without progress
  * @seen: @completed at the last check
  * @seen_oldest: the oldest signalled chain at the last check
+ * @seen_posted: @posted at the last checks, a ring
+ * @checks: where the next check goes in that ring, modulo its size
  *
  * A Send Queue completes in order, so one signalled WR speaks for all before it.
  * (RDMA Reads of iWARP complete later, but leave the queue in order all the
@@ -132,6 +152,8 @@ struct rpcrdma_send_slots {
 	u8 stalled;
 	u64 seen;
 	u64 seen_oldest;
+	u64 seen_posted[RPCRDMA_STALL_AGE];
+	u8 checks;
 };
 
 static inline bool rpcrdma_slots_fit(const struct rpcrdma_send_slots *s, u32 n)
