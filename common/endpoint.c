@@ -10,14 +10,6 @@
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
 
-/*
- * One rdma_rw context per segment of a chunk. Where rdma_rw needs MRs it takes
- * them from a pool of this size per credit; Requesters use few segments.
- */
-#define RPCRDMA_RW_CTXS_PER_CREDIT	4U
-/* Of one RPC: two chunks of sixteen segments each, and some (RFC 8267, section 6.4.2) */
-#define RPCRDMA_RW_CTXS_LEAST		48U
-
 /* A device flushes its queues within milliseconds; a guest may be slow to see it */
 #define RPCRDMA_FLUSH_TIMEOUT		(30 * HZ)
 
@@ -311,8 +303,18 @@ bool rpcrdma_ep_check_reads(struct rpcrdma_ep *ep)
 	       attr.qp_state != IB_QPS_ERR;
 }
 
+/* As rdma_rw_can_use_mr(), but for ib_core.force_mr, which is for tests */
+static enum rpcrdma_rw_mrs rpcrdma_ep_rw_mrs(const struct rpcrdma_ep *ep)
+{
+	if (rdma_protocol_iwarp(ep->device, ep->id->port_num))
+		return RPCRDMA_RW_MRS_ALL;
+	return ep->device->attrs.max_sgl_rd ? RPCRDMA_RW_MRS_LARGE :
+					      RPCRDMA_RW_MRS_NONE;
+}
+
 static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
 {
+	struct rpcrdma_rw_sizes rw;
 	struct ib_qp_init_attr attr = {
 		.event_handler	= rpcrdma_qp_event,
 		.qp_context	= ep,
@@ -331,14 +333,11 @@ static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
 	int rc;
 
 	if (ep->responder) {
-		/* rdma_rw adds a slot per context to those asked for, and
-		 * those are in sq_depth already.
-		 */
-		ep->rw_ctxs = min(max(ep->sizes.credits * RPCRDMA_RW_CTXS_PER_CREDIT,
-				      RPCRDMA_RW_CTXS_LEAST),
-				  ep->sizes.sq_depth - 1);
-		attr.cap.max_rdma_ctxs = ep->rw_ctxs;
-		attr.cap.max_send_wr -= ep->rw_ctxs;
+		rw = rpcrdma_plan_rw(&ep->sizes, ep->want.large_reads,
+				     rpcrdma_ep_rw_mrs(ep));
+		ep->rw_ctxs = rw.ctxs;
+		attr.cap.max_rdma_ctxs = rw.ctxs;
+		attr.cap.max_send_wr = rw.send_wrs;
 	}
 	rc = rdma_create_qp(ep->id, ep->pd, &attr);
 	if (rc)

@@ -158,6 +158,37 @@ u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits)
 		   rpcrdma_div_up(max(RW_PAYLOADS * wrs, RW_LEAST), credits));
 }
 
+/* Contexts of rdma_rw for each credit: one for each segment of a chunk */
+#define RW_CTXS		4U
+
+/**
+ * rpcrdma_plan_rw - contexts of rdma_rw, and Send Queue WRs beside them
+ * @sizes: queues of the Responder
+ * @large_reads: large RDMA Reads that may be in flight
+ * @mrs: which operations take an MR
+ *
+ * rdma_rw adds a WR for each context to the WRs that it is asked for, or three
+ * if the device may use MRs: REG_MR, the operation, and LOCAL_INV. All of them
+ * are in the depth of the Send Queue already. It allocates an MR for each
+ * context when a connection is accepted, so if only large Reads take one, there
+ * are no more than for all of these, and one for each credit.
+ *
+ * Return: both numbers; with the WRs that rdma_rw adds they make the depth.
+ */
+struct rpcrdma_rw_sizes
+rpcrdma_plan_rw(const struct rpcrdma_queue_sizes *sizes, u32 large_reads,
+		enum rpcrdma_rw_mrs mrs)
+{
+	u32 wrs = mrs == RPCRDMA_RW_MRS_NONE ? 1 : 3;
+	struct rpcrdma_rw_sizes rw;
+
+	rw.ctxs = mrs == RPCRDMA_RW_MRS_LARGE ? sizes->credits + large_reads :
+						sizes->credits * RW_CTXS;
+	rw.ctxs = min(max(rw.ctxs, RW_LEAST), (sizes->sq_depth - 1) / wrs);
+	rw.send_wrs = sizes->sq_depth - rw.ctxs * wrs;
+	return rw;
+}
+
 /**
  * rpcrdma_plan_fewer - lower the wishes after the device rejected the queues
  * @want: led to @tried; lowered to half of its credits, or less

@@ -181,6 +181,40 @@ static void plan_pages_fit(struct kunit *test)
 							U32_MAX));
 }
 
+/* What rdma_rw is asked for, and what it adds, is the Send Queue */
+static void plan_rw(struct kunit *test)
+{
+	static const struct {
+		u32 credits, sq_depth, large_reads, ctxs[3], send_wrs[3];
+	} c[] = {
+		{ 64, 643, 16, { 256, 80, 214 }, { 387, 403, 1 } },
+		{ 64, 643, 0, { 256, 64, 214 }, { 387, 451, 1 } },
+		{ 1024, 10243, 16, { 4096, 1040, 3414 }, { 6147, 7123, 1 } },
+		/* Two chunks of sixteen segments, or all that fit */
+		{ 4, 55, 16, { 48, 18, 18 }, { 7, 1, 1 } },
+		{ 8, 500, 16, { 48, 48, 48 }, { 452, 356, 356 } },
+		{ 4, 49, 0, { 48, 16, 16 }, { 1, 1, 1 } },
+		{ 1, 4, 16, { 3, 1, 1 }, { 1, 1, 1 } },
+		{ 1, 3, 16, { 2, 0, 0 }, { 1, 3, 3 } },
+	};
+	struct rpcrdma_queue_sizes sizes = {};
+	struct rpcrdma_rw_sizes rw;
+	u32 i, mrs;
+
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		sizes.credits = c[i].credits;
+		sizes.sq_depth = c[i].sq_depth;
+		for (mrs = 0; mrs < 3; mrs++) {
+			rw = rpcrdma_plan_rw(&sizes, c[i].large_reads, mrs);
+			KUNIT_EXPECT_EQ_MSG(test, rw.ctxs, c[i].ctxs[mrs],
+					    "case %u, %u", i, mrs);
+			KUNIT_EXPECT_EQ_MSG(test, rw.send_wrs,
+					    c[i].send_wrs[mrs], "case %u, %u",
+					    i, mrs);
+		}
+	}
+}
+
 static void plan_page_share(struct kunit *test)
 {
 	u64 all, all_most = 1 << 15, share = 0;
@@ -210,6 +244,7 @@ static struct kunit_case plan_queues_test_cases[] = {
 	KUNIT_CASE(plan_queues_fit),
 	KUNIT_CASE(plan_pages_fit),
 	KUNIT_CASE(plan_page_share),
+	KUNIT_CASE(plan_rw),
 	KUNIT_CASE_PARAM(plan_fewer, fewer_gen_params),
 	KUNIT_CASE_PARAM(plan_rw_wrs, rw_gen_params),
 	KUNIT_CASE(plan_fewer_ends),

@@ -32,6 +32,7 @@ struct rpcrdma_queue_want {
 	u32	rw_wrs;		/* Responder: WRs for one RPC's RDMA */
 	u32	send_sge;	/* SGEs of a Send */
 	bool	use_frwr;	/* Requester: REG_MR and LOCAL_INV count */
+	u32	large_reads;	/* Responder: large RDMA Reads in flight */
 };
 
 /* Result of rpcrdma_plan_queues() */
@@ -46,10 +47,26 @@ struct rpcrdma_queue_sizes {
 	u32	mrs_per_payload; /* MRs of the largest payload */
 };
 
+/* Operations of rdma_rw that take an MR, by device */
+enum rpcrdma_rw_mrs {
+	RPCRDMA_RW_MRS_NONE,
+	RPCRDMA_RW_MRS_LARGE,	/* RDMA Reads of many pages */
+	RPCRDMA_RW_MRS_ALL,	/* RDMA Reads, one for each segment: iWARP */
+};
+
+/* A Responder's QP, as rdma_create_qp() is asked for it */
+struct rpcrdma_rw_sizes {
+	u32	ctxs;		/* of rdma_rw, and MRs if it uses any */
+	u32	send_wrs;	/* beside those that it adds for them */
+};
+
 int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 			const struct rpcrdma_queue_want *want,
 			const struct rpcrdma_device_limits *dev);
 u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits);
+struct rpcrdma_rw_sizes
+rpcrdma_plan_rw(const struct rpcrdma_queue_sizes *sizes, u32 large_reads,
+		enum rpcrdma_rw_mrs mrs);
 bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 			const struct rpcrdma_queue_sizes *tried,
 			const struct rpcrdma_device_limits *dev);
