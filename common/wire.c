@@ -115,8 +115,8 @@ static enum rpcrdma_fault add_read_chunk(struct rpcrdma_hdr *hdr, u32 position,
  */
 static enum rpcrdma_fault add_read_chunks(struct rpcrdma_hdr *hdr)
 {
-	enum rpcrdma_fault fault = RPCRDMA_FAULT_NONE;
 	struct rpcrdma_read_iter it;
+	enum rpcrdma_fault fault;
 	u32 position;
 	u64 bytes;
 	bool more;
@@ -125,7 +125,7 @@ static enum rpcrdma_fault add_read_chunks(struct rpcrdma_hdr *hdr)
 		return RPCRDMA_FAULT_TOO_MANY;
 	rpcrdma_read_iter_init(&it, hdr);
 	more = rpcrdma_read_iter_next(&it);
-	while (more && !fault) {
+	do {
 		position = it.position;
 		bytes = 0;
 		do {
@@ -133,7 +133,7 @@ static enum rpcrdma_fault add_read_chunks(struct rpcrdma_hdr *hdr)
 			more = rpcrdma_read_iter_next(&it);
 		} while (more && it.position == position);
 		fault = add_read_chunk(hdr, position, bytes);
-	}
+	} while (more && !fault);
 	return fault;
 }
 
@@ -166,7 +166,8 @@ static enum rpcrdma_fault dec_read_list(struct rpcrdma_decoder *dec)
 		position = next;
 		dec_segment(dec);
 	}
-	dec->read_fault = add_read_chunks(hdr);
+	if (hdr->read_segs)
+		dec->read_fault = add_read_chunks(hdr);
 	return RPCRDMA_FAULT_NONE;
 }
 
@@ -563,12 +564,12 @@ static void enc_fixed(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		       enum rpcrdma_proc proc, const struct rpcrdma_form *form)
 {
-	if (rpcrdma_is_v2(form->vers) && form->option) {
-		enc_fixed(enc, xid, form->vers, credits, RPCRDMA_OPTIONAL);
+	bool option = rpcrdma_is_v2(form->vers) && form->option;
+
+	enc_fixed(enc, xid, form->vers, credits,
+		  option ? RPCRDMA_OPTIONAL : proc);
+	if (option)
 		rpcrdma_v2_enc_option(enc, proc, form);
-	} else {
-		enc_fixed(enc, xid, form->vers, credits, proc);
-	}
 }
 
 /**
