@@ -17,7 +17,7 @@ GUEST_PROGRAMS=(
 	dd timeout chrt stat tail md5sum sha256sum stdbuf cmp mawk grep sed ps
 	rpc.nfsd rpc.mountd rpc.statd exportfs rpcbind rpcinfo showmount nfsstat mount.nfs sm-notify
 	nfsdcltrack getfacl setfacl nfs4_getfacl nfs4_setfacl
-	dmsetup mke2fs
+	dmsetup mke2fs mkfs.xfs
 	ibv_devices ibv_devinfo ibv_rc_pingpong rping ucmatose strace
 )
 
@@ -28,13 +28,13 @@ KRB5_PROGRAMS=(krb5kdc kdb5_util kadmin.local rpc.gssd rpc.svcgssd)
 # hand alone: dummy, ib_umad, null_blk, sch_ingress, nf_conntrack and the nft_* but
 # nft_counter.
 GUEST_MODULES=(
-	virtio_pci virtio_console virtio_net virtio_rng veth dummy
+	virtio_pci virtio_console virtio_net virtio_rng virtio_blk veth dummy
 	ib_core ib_uverbs ib_umad ib_cm iw_cm rdma_cm rdma_ucm rdma_rxe
 	sunrpc auth_rpcgss rpcsec_gss_krb5 cts cbc lockd grace nfs_acl nfs nfsv3 nfsv4 nfsd rpcrdma
 	nfs_layout_flexfiles configfs ipv6
 	crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c
 	nf_tables nft_ct nft_counter nft_limit nft_log nft_reject_inet nf_conntrack sch_netem sch_ingress
-	null_blk loop dm_mod ext4
+	null_blk loop dm_mod ext4 xfs
 )
 
 guest_which() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
@@ -238,6 +238,35 @@ image_krb5() {
 	image_cached krb5 "$CACHE/image/krb5-$(image_key "${files[@]}").cpio"
 }
 
+# ---- the kernel ----------------------------------------------------------------
+
+# image_kernel DIR: the file that QEMU boots. A kernel with an entry for PVH is unpacked here,
+# once: in the emulator that takes longer than all else until the first process.
+image_kernel() {
+	local dir=$1
+	grep -qsx CONFIG_PVH=y "$dir/config" || { printf '%s\n' "$dir/vmlinuz"; return; }
+	if [ ! -e "$dir/vmlinux" ]; then
+		(
+			flock 9
+			[ -e "$dir/vmlinux" ] || image_unpack_kernel "$dir/vmlinuz" "$dir/vmlinux"
+		) 9>"$dir/.lock" || return
+	fi
+	printf '%s\n' "$dir/vmlinux"
+}
+
+# Where the kernel is in a bzImage its header says (Documentation/arch/x86/boot.rst): behind the
+# sectors of the setup. Its last four bytes are its length.
+image_unpack_kernel() {
+	local from=$1 to=$2 setup at length unpack=(xz -dc)
+	setup=$(od -An -tu1 -j $((0x1f1)) -N 1 "$from")
+	read -r at length < <(od -An -tu4 -j $((0x248)) -N 8 "$from")
+	at=$(((setup + 1) * 512 + at))
+	[ "$(od -An -tx4 -j $at -N 4 "$from")" != " fd2fb528" ] || unpack=(zstd -dc)
+	tail -c +$((at + 1)) "$from" | head -c $((length - 4)) | "${unpack[@]}" >"$to.new" ||
+		die "cannot unpack $from"
+	mv "$to.new" "$to"
+}
+
 # ---- modules -----------------------------------------------------------------
 
 # The part of a Debian kernel's modules that guests use, unpacked (.ko.xz) once.
@@ -297,7 +326,9 @@ image_run() {
 	[ "$module" = stock ] || find "$root/usr/lib/modules/$rel" -name 'rpcrdma.ko*' -delete
 	for ko in $(image_find_module "$module" "$rel"); do
 		image_check_vermagic "$ko" "$rel"
+		# What a debugger would read is nineteen of twenty megabytes
 		install -m 644 -D "$ko" "$root/usr/lib/modules/$rel/updates/${ko##*/}"
+		strip --strip-debug "$root/usr/lib/modules/$rel/updates/${ko##*/}"
 	done
 	ln -s usr/lib "$root/lib"
 	depmod -b "$root" "$rel"
