@@ -597,14 +597,14 @@ void rpcrdma_enc_msg(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 			 const struct rpcrdma_segment *seg)
 {
-	const __be64 offset = cpu_to_be64(seg->offset);
 	u8 *p = enc_take(enc, RPCRDMA_SEGMENT_LEN);
 
 	if (!p)
 		return;
 	put_u32(p, seg->handle);
 	put_u32(p + 4, seg->length);
-	memcpy(p + 8, &offset, sizeof(offset));
+	put_u32(p + 8, seg->offset >> 32);
+	put_u32(p + 12, seg->offset);
 }
 
 /**

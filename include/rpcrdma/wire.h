@@ -17,10 +17,11 @@
 #define RPCRDMA_V2		2U
 #ifdef CONFIG_RPCRDMA_V2
 #define RPCRDMA_VERS_MAX	RPCRDMA_V2
+#define rpcrdma_is_v2(vers)	((vers) == RPCRDMA_V2)
 #else
 #define RPCRDMA_VERS_MAX	RPCRDMA_V1
+#define rpcrdma_is_v2(vers)	((void)(vers), false)
 #endif
-#define rpcrdma_is_v2(vers)	(RPCRDMA_VERS_MAX >= RPCRDMA_V2 && (vers) == RPCRDMA_V2)
 
 /* rdma_proc, RFC 8166, section 4.2 */
 enum rpcrdma_proc {
