@@ -186,27 +186,6 @@ bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 }
 
 /**
- * rpcrdma_reply_in_place - does the Reply chunk lie where it is decoded?
- * @hdr: accepted header of a Reply in the Reply chunk, within the offer
- * @write_offered: bytes of the Write chunk in the Call, 0: none
- * @head: bytes of the RPC message before those
- *
- * Beside a Write chunk the Reply chunk is the memory before and behind the data
- * item. The part behind it is in place only if the item fills its memory up to
- * the next XDR word.
- *
- * Return: false if the Reply cannot be used.
- */
-bool rpcrdma_reply_in_place(const struct rpcrdma_hdr *hdr, u64 write_offered,
-			    u64 head)
-{
-	if (!write_offered || hdr->reply_bytes <= head)
-		return true;
-	return write_offered % 4 == 0 &&
-	       write_offered - hdr->write_bytes < 4;
-}
-
-/**
  * rpcrdma_hdr_inv_handle - which handle to invalidate with the Reply
  * @hdr: accepted header of a Call
  * @announced: both sides announced remote invalidation in their private data,

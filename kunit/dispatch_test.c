@@ -386,43 +386,6 @@ static void answers_within(struct kunit *test)
 			c->want);
 }
 
-static void answers_in_place(struct kunit *test)
-{
-	static const struct {
-		u32 written, reply, offered, head;
-		bool want;
-	} cases[] = {
-		/* No Write chunk was offered: the Reply chunk is all of it */
-		{ 0, 5000, 0, 100, true },
-		/* Nothing behind the item */
-		{ 0, 100, 4096, 100, true },
-		{ 3, 100, 4096, 100, true },
-		{ 4094, 100, 4095, 100, true },
-		/* Something, and the item is there, with its roundup or without */
-		{ 4096, 104, 4096, 100, true },
-		{ 4095, 104, 4096, 100, true },
-		{ 4093, 104, 4096, 100, true },
-		{ 4092, 104, 4096, 100, false },
-		{ 0, 104, 4096, 100, false },
-		{ 0, 101, 4, 100, false },
-		/* The decoder looks behind a roundup that is not there */
-		{ 4095, 104, 4095, 100, false },
-		{ 4097, 101, 4097, 100, false },
-		{ 4098, 101, 4098, 100, false },
-	};
-	struct rpcrdma_hdr hdr = {};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		hdr.write_bytes = cases[i].written;
-		hdr.reply_bytes = cases[i].reply;
-		KUNIT_EXPECT_EQ_MSG(test, cases[i].want,
-				    rpcrdma_reply_in_place(&hdr, cases[i].offered,
-							   cases[i].head),
-				    "case %zu", i);
-	}
-}
-
 static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE_PARAM(answers_responder, answer_gen_params),
 	KUNIT_CASE_PARAM(answers_requester, answer_gen_params),
@@ -437,7 +400,6 @@ static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE(answers_grant),
 	KUNIT_CASE(answers_grant_direction),
 	KUNIT_CASE_PARAM(answers_within, within_gen_params),
-	KUNIT_CASE(answers_in_place),
 	{}
 };
 

@@ -11,49 +11,36 @@
 
 #include "xprt_rdma.h"
 
-static int xprt_rdma_copy_in(struct rpc_rqst *rqst, u32 at, const u8 *from,
-			     u32 len)
-{
-	struct xdr_buf *buf = &rqst->rq_private_buf;
-	u32 room = buf->head[0].iov_len + buf->page_len + buf->tail[0].iov_len;
-
-	if (at >= room)
-		return 0;
-	/* A Reply that is too long is cut, which its decoder will notice */
-	len = min(len, room - at);
-	if (len && write_bytes_to_xdr_buf(buf, at, (void *)from, len))
-		return -EIO;
-	return len;
-}
-
 /*
  * An RPC message in two parts: the page data are in place, @body is the part
- * before and behind them. The Upper Layer expects the page data where it
- * expects the head to end. A shorter head moves that point, as nothing follows
- * the page data then.
+ * before them. The Upper Layer expects the page data where it expects the head
+ * to end. A head of another length moves that point, as nothing follows the
+ * page data: the verifier may be shorter or longer than that of earlier Replies.
+ * The tail is only room behind the head.
  */
-static int xprt_rdma_place_around(struct rpc_rqst *rqst, const u8 *body,
+static int xprt_rdma_place_around(struct xprt_rdma_req *req, const u8 *body,
 				  u32 len, u32 written)
 {
-	struct xdr_buf *rcv = &rqst->rq_rcv_buf;
-	struct xdr_buf *buf = &rqst->rq_private_buf;
-	u32 head = buf->head[0].iov_len;
-	u32 data = xdr_align_size(written);
+	struct xdr_buf *buf = &req->rqst.rq_private_buf;
+	struct kvec *head = &buf->head[0], *tail = &buf->tail[0];
 
-	if (len < head) {
-		buf->buflen -= head - len;
-		buf->head[0].iov_len = len;
-		rcv->buflen = buf->buflen;
-		rcv->head[0].iov_len = len;
-		head = len;
+	/* Without whole XDR units, page data would not begin with the pages */
+	if (len % XDR_UNIT || head->iov_base != req->rbuf ||
+	    len + tail->iov_len > req->rbuf_size)
+		return -EIO;
+	if (len > head->iov_len) {
+		/* A Reply chunk covers both: it is in place if they adjoin */
+		if (!body && tail->iov_base != head->iov_base + head->iov_len)
+			return -EIO;
+		tail->iov_base = head->iov_base + len;
 	}
-	/* @body is NULL when it is in the Reply chunk: in its place already */
-	if (body && xprt_rdma_copy_in(rqst, 0, body, head) < 0)
-		return -EIO;
-	if (body && len > head &&
-	    xprt_rdma_copy_in(rqst, head + data, body + head, len - head) < 0)
-		return -EIO;
-	return min_t(u32, len + data, buf->buflen);
+	/* @body is NULL when it is in the Reply chunk */
+	if (body)
+		memcpy(head->iov_base, body, len);
+	buf->buflen += len - (u32)head->iov_len;
+	head->iov_len = len;
+	req->rqst.rq_rcv_buf = *buf;
+	return min_t(u32, len + xdr_align_size(written), buf->buflen);
 }
 
 /*
@@ -63,11 +50,12 @@ static int xprt_rdma_place_around(struct rpc_rqst *rqst, const u8 *body,
 static int xprt_rdma_place(struct xprt_rdma_req *req,
 			   const struct rpcrdma_hdr *hdr)
 {
-	const struct kvec *head = &req->rqst.rq_private_buf.head[0];
+	struct xdr_buf *buf = &req->rqst.rq_private_buf;
+	const struct kvec *head = &buf->head[0];
 	struct xprt_rdma_stats *stats = &req->rx->stats;
 	const u8 *body = hdr->buf + hdr->body;
 	u64 written = hdr->write_bytes;
-	int len;
+	u32 len;
 
 	/* After RDMA_ERROR the same Call would fail again (RFC 8166, 4.5) */
 	if (hdr->fault || hdr->proc == RPCRDMA_ERROR)
@@ -76,23 +64,25 @@ static int xprt_rdma_place(struct xprt_rdma_req *req,
 		return -EIO;
 	stats->total_rdma_reply += written;
 	if (hdr->proc != RPCRDMA_NOMSG && !written) {
-		len = xprt_rdma_copy_in(&req->rqst, 0, body, hdr->body_len);
-		if (len > (int)head->iov_len)
+		/* If it is too long it is cut, which its decoder will notice */
+		len = min_t(u32, hdr->body_len, head->iov_len + buf->page_len +
+						buf->tail[0].iov_len);
+		if (len && write_bytes_to_xdr_buf(buf, 0, (void *)body, len))
+			return -EIO;
+		if (len > head->iov_len)
 			stats->fixup_copy_count += len - head->iov_len;
 		return len;
 	}
 	if (hdr->proc != RPCRDMA_NOMSG)
-		return xprt_rdma_place_around(&req->rqst, body, hdr->body_len,
+		return xprt_rdma_place_around(req, body, hdr->body_len,
 					      written);
 	stats->total_rdma_reply += hdr->reply_bytes;
-	if (!rpcrdma_reply_in_place(hdr, req->write_offered, head->iov_len))
-		return -EIO;
 	if (!rpcrdma_is_msg_of(head->iov_base, hdr, RPCRDMA_DIR_REPLY))
 		return -EBADMSG;
-	if (!written)
+	if (!req->write_offered)
 		return hdr->reply_bytes;
-	return xprt_rdma_place_around(&req->rqst, NULL, hdr->reply_bytes,
-				      written);
+	/* The Reply chunk covers the memory before and behind the data */
+	return xprt_rdma_place_around(req, NULL, hdr->reply_bytes, written);
 }
 
 /*

@@ -20,6 +20,9 @@
 /* XDR buffers grow in steps, so that they soon fit every RPC of a mount */
 #define XDR_BUF_STEP	1024U
 
+/* A verifier may be so much longer than the last, by which sunrpc sizes Replies */
+#define VERF_GROWTH	128U
+
 /* If LOCAL_INVs of an aborted RPC take longer, the connection ends */
 #define ABORT_TIMEOUT	(5 * HZ)
 
@@ -326,7 +329,7 @@ int xprt_rdma_buf_alloc(struct rpc_task *task)
 	if (xprt_rdma_xdr_buf_reserve(req, &req->sbuf, &req->sbuf_size,
 				      rqst->rq_callsize) ||
 	    xprt_rdma_xdr_buf_reserve(req, &req->rbuf, &req->rbuf_size,
-				      rqst->rq_rcvsize))
+				      rqst->rq_rcvsize + VERF_GROWTH))
 		return -ENOMEM;
 	if (unlikely(!req->hdr.data) &&
 	    rpcrdma_dmabuf_alloc(&req->hdr, XPRT_RDMA_SEND_BUF, DMA_TO_DEVICE,

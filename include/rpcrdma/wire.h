@@ -245,8 +245,6 @@ u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted,
 		      bool matched);
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,
 			  u64 reply_offered);
-bool rpcrdma_reply_in_place(const struct rpcrdma_hdr *hdr, u64 write_offered,
-			    u64 head);
 u32 rpcrdma_hdr_inv_handle(const struct rpcrdma_hdr *hdr, bool announced,
 			   bool able);
 

@@ -98,6 +98,11 @@ bad_symlink() {
 	drop_caches
 	[ "$(readlink $MNT/link)" = "$target" ]
 }
+# READs 1 and 2 have 64 KiB, 3 to 18 have 8
+bad_load_compare() {
+	iocheck verify -l 128k -b 64k -d $MNT/file
+	iocheck verify -l 128k -b 8k -d $MNT/file
+}
 # A READ of 8192 octets that finds 3001: they fit inline
 bad_load_part() {
 	dd if=$MNT/part of=/run/part bs=8192 iflag=direct status=none

@@ -115,7 +115,7 @@ static void nfsd_answers(void)
 		call = len >= 8 ? call_answered(rpc_word(msg, 0)) : NULL;
 		if (!call)
 			continue;
-		call->reply = malloc(len);
+		call->reply = malloc(len + MAX_VERIFIER);
 		if (!call->reply)
 			errx(1, "no memory");
 		memcpy(call->reply, msg, len);

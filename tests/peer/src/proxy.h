@@ -57,6 +57,9 @@ enum proc rpc_call_proc(const uint8_t *msg, uint32_t len);
 bool rpc_is_nfs3(const uint8_t *msg, uint32_t len);
 const uint8_t *rpc_call_session(const uint8_t *msg, uint32_t len);
 uint32_t rpc_long_callback(uint8_t *to, const uint8_t *session);
+/* (RFC 5531, section 8.2) */
+#define MAX_VERIFIER	400U
+uint32_t rpc_set_verifier(uint8_t *msg, uint32_t len, uint32_t bytes);
 bool rpc_reply_item(enum proc proc, const uint8_t *msg, uint32_t len,
 		    struct item *item);
 const char *proc_name(enum proc proc);
@@ -247,6 +250,7 @@ struct deviation {
 	bool		body_xid;	/* an XID that differs from the header's */
 	bool		oversize;	/* RDMA_MSG of any length */
 	bool		inline_pad;	/* XDR roundup, behind the length */
+	uint32_t	verifier;	/* bytes of an AUTH_SHORT verifier */
 	bool		msgp;
 	bool		done;		/* RDMA_DONE before the Reply */
 	bool		other_first;	/* a copy with an unused XID */

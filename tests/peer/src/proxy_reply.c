@@ -147,6 +147,8 @@ static bool write_list(struct reply *r)
 	uint32_t pad, rest;
 	struct item item;
 
+	call->reply_len = rpc_set_verifier(call->reply, call->reply_len,
+					   call->dev.verifier);
 	r->body = call->reply;
 	r->body_len = call->reply_len;
 	rpcrdma_write_iter_init(&it, &call->hdr);

@@ -8,6 +8,7 @@
 #include "proxy.h"
 
 #define NFS_PROGRAM	100003U
+#define AUTH_SHORT	2U
 
 /* NFSv4 (RFC 8881, section 18) */
 #define OP_PUTFH	22U
@@ -228,18 +229,55 @@ static bool walk_to_results(struct walk *w)
 	return walk_word(w) == 0 && walk_word(w) == 0 && !w->bad;
 }
 
+/*
+ * Gives a Reply a verifier of AUTH_SHORT, @bytes long, in place of the empty one
+ * that nfsd sends with AUTH_SYS. Returns the length of the Reply, for which @msg
+ * has room.
+ */
+uint32_t rpc_set_verifier(uint8_t *msg, uint32_t len, uint32_t bytes)
+{
+	bytes = rpcrdma_xdr_roundup(bytes);
+	if (!bytes || bytes > MAX_VERIFIER || len < 20 ||
+	    rpc_word(msg, 4) != RPC_REPLY || rpc_word(msg, 8) != 0 ||
+	    rpc_word(msg, 16) != 0)
+		return len;
+	rpc_set_word(msg, 12, AUTH_SHORT);
+	rpc_set_word(msg, 16, bytes);
+	memmove(msg + 20 + bytes, msg + 20, len - 20);
+	memset(msg + 20, 0x5a, bytes);
+	return len + bytes;
+}
+
+/* SEQUENCE, PUTFH, READ: up to the data */
+static bool walk_to_read4(struct walk *w)
+{
+	walk_opaque(w);			/* tag */
+	walk_skip(w, 4);
+	if (walk_word(w) != OP_SEQUENCE || walk_word(w) != 0)
+		return false;
+	walk_skip(w, SESSION_LEN + 20);
+	if (walk_word(w) != OP_PUTFH || walk_word(w) != 0)
+		return false;
+	if (walk_word(w) != OP_READ || walk_word(w) != 0)
+		return false;
+	walk_skip(w, 4);		/* eof */
+	return !w->bad;
+}
+
 /* Finds the bytes of the DDP-eligible opaque, if it ends the message */
 bool rpc_reply_item(enum proc proc, const uint8_t *msg, uint32_t len,
 		    struct item *item)
 {
 	struct walk w = { .msg = msg, .len = len };
 
-	if (proc != PROC_READ && proc != PROC_READLINK)
+	if (proc != PROC_READ && proc != PROC_READLINK && proc != PROC_READ4)
 		return false;
 	if (!walk_to_results(&w))
 		return false;
+	if (proc == PROC_READ4 && !walk_to_read4(&w))
+		return false;
 	/* post_op_attr: fattr3 has 84 bytes */
-	if (walk_word(&w))
+	if (proc != PROC_READ4 && walk_word(&w))
 		walk_skip(&w, 84);
 	if (proc == PROC_READ)
 		walk_skip(&w, 8);	/* count, eof */

@@ -141,6 +141,7 @@ static const struct action actions[] = {
 	ACTION("body-xid", NULL, set_flag, body_xid),
 	ACTION("oversize", NULL, set_flag, oversize),
 	ACTION("inline-pad", NULL, set_flag, inline_pad),
+	ACTION("verifier", NULL, set_number, verifier),
 	ACTION("msgp", NULL, set_flag, msgp),
 	ACTION("done", NULL, set_flag, done),
 	ACTION("other-xid", NULL, set_flag, other_first),
