@@ -23,6 +23,7 @@ static void plan_call(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, plan.mode, c->want.mode);
 	KUNIT_EXPECT_EQ(test, plan.write_list, c->want.write_list);
+	KUNIT_EXPECT_EQ(test, plan.write_pad, c->want.write_pad);
 	KUNIT_EXPECT_EQ(test, plan.reply_chunk, c->want.reply_chunk);
 	KUNIT_EXPECT_EQ(test, plan.reply_chunk_bytes,
 			c->want.reply_chunk_bytes);

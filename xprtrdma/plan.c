@@ -13,8 +13,10 @@ static u64 segments(const struct xprt_rdma_call_shape *shape, u32 bytes)
 /* Header bytes of a Write chunk (word 1, count) beyond an empty Write list */
 static u64 write_list_len(const struct xprt_rdma_call_shape *shape)
 {
-	return 2 * RPCRDMA_WORD +
-	       segments(shape, shape->reply_pages) * RPCRDMA_SEGMENT_LEN;
+	bool pad = shape->write_pad && shape->reply_pages % RPCRDMA_WORD;
+
+	return 2 * RPCRDMA_WORD + RPCRDMA_SEGMENT_LEN *
+	       (segments(shape, shape->reply_pages) + pad);
 }
 
 /*
@@ -44,6 +46,8 @@ static void plan_reply(struct xprt_rdma_call_plan *plan,
 		return;
 	if (shape->reply_ddp && !shape->no_ddp && data) {
 		plan->write_list = true;
+		if (shape->write_pad)
+			plan->write_pad = -shape->reply_pages % RPCRDMA_WORD;
 		rest -= data;
 		hdr += write_list_len(shape);
 		if (rest + hdr <= shape->inline_recv)

@@ -21,6 +21,7 @@ struct xprt_rdma_call_shape {
 	bool	option;		/* Call and Reply go by the option of version 2 */
 	u32	inline_send;	/* inline threshold for the Call */
 	u32	inline_recv;	/* inline threshold for the Reply */
+	bool	write_pad;	/* a Write chunk has room for XDR roundup */
 	u32	mr_bytes;	/* one MR at worst alignment; 0: any range fits */
 };
 
@@ -35,6 +36,7 @@ enum xprt_rdma_call_mode {
 struct xprt_rdma_call_plan {
 	enum xprt_rdma_call_mode mode;
 	bool write_list;	/* a Write chunk for page data */
+	u32 write_pad;		/* bytes of its last segment, for their roundup */
 	bool reply_chunk;	/* the rest may be too long inline */
 	u32 reply_chunk_bytes;
 };

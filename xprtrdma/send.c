@@ -62,6 +62,7 @@ static void xprt_rdma_plan(struct xprt_rdma_call *call)
 		.option = rx->version.plain_form.option,
 		.inline_send = rx->inline_send,
 		.inline_recv = rx->inline_recv,
+		.write_pad = !READ_ONCE(xprt_rdma_pad_optimize),
 		.mr_bytes = (call->ep->sizes.mr_pages - 1) << PAGE_SHIFT,
 	};
 
@@ -97,10 +98,26 @@ static int xprt_rdma_fill_sparse_pages(struct xdr_buf *rcv)
 	return 0;
 }
 
+/* The last segment of a Write chunk is for the roundup, which nothing reads */
+static void xprt_rdma_map_pad(struct xprt_rdma_call *call)
+{
+	const struct kvec *tail = &call->rcv->tail[0];
+	struct xdr_buf pad = {
+		.tail[0].iov_base = tail->iov_base,
+		.tail[0].iov_len = min_t(size_t, tail->iov_len,
+					 call->plan.write_pad),
+	};
+	int rc;
+
+	rc = xprt_rdma_mrs_map(call->rx, &call->req->mrs, &pad,
+			       BIT(XPRT_RDMA_TAIL), true);
+	call->writes = rc < 0 ? rc : call->writes + rc;
+}
+
 /*
  * The data item of a Read chunk goes without its XDR roundup (RFC 8166,
- * 3.4.5.2), and so does that of a Write chunk (3.4.6.2). A Position-Zero chunk
- * is the whole message.
+ * 3.4.5.2), and so does that of a Write chunk (3.4.6.2), unless the setting
+ * rdma_pad_optimize is 0. A Position-Zero chunk is the whole message.
  */
 static int xprt_rdma_map_chunks(struct xprt_rdma_call *call)
 {
@@ -122,6 +139,8 @@ static int xprt_rdma_map_chunks(struct xprt_rdma_call *call)
 		call->writes = xprt_rdma_mrs_map(call->rx, mrs, call->rcv,
 						 BIT(XPRT_RDMA_PAGES), true);
 	}
+	if (unlikely(plan->write_pad) && call->writes > 0)
+		xprt_rdma_map_pad(call);
 	if (call->writes < 0)
 		return call->writes;
 	if (plan->reply_chunk)

@@ -19,6 +19,8 @@ unsigned int xprt_rdma_max_version = RPCRDMA_V1;
 /* Seconds for the first answer in version 2; for servers without it */
 unsigned int xprt_rdma_version_timeout = 10;
 unsigned int xprt_rdma_version_memory = 600;
+/* 0: for servers that write the XDR roundup behind the data of a Write chunk */
+int xprt_rdma_pad_optimize = 1;
 
 static unsigned int zero;
 static unsigned int one = 1;
@@ -36,7 +38,6 @@ static unsigned int padding_max = PAGE_SIZE;
 /* Kept so that scripts that set them go on working. Strategy 5 is FRWR. */
 static unsigned int memreg = 5;
 static unsigned int write_padding;
-static int pad_optimize;
 
 static struct ctl_table_header *sysctl_header;
 
@@ -71,8 +72,8 @@ static struct ctl_table sysctls[] = {
 	TUNABLE("rdma_memreg_strategy", memreg, zero, memreg_max),
 	{
 		.procname	= "rdma_pad_optimize",
-		.data		= &pad_optimize,
-		.maxlen		= sizeof(pad_optimize),
+		.data		= &xprt_rdma_pad_optimize,
+		.maxlen		= sizeof(xprt_rdma_pad_optimize),
 		.mode		= 0644,
 		.proc_handler	= proc_dointvec,
 	},

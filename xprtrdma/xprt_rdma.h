@@ -320,6 +320,7 @@ extern unsigned int xprt_rdma_connect_timeout;
 extern unsigned int xprt_rdma_idle_timeout;
 extern unsigned int xprt_rdma_version_timeout;
 extern unsigned int xprt_rdma_version_memory;
+extern int xprt_rdma_pad_optimize;
 int xprt_rdma_sysctl_init(void);
 void xprt_rdma_sysctl_exit(void);
 

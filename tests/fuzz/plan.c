@@ -38,6 +38,7 @@ static void draw_shape(struct draw *draw, struct xprt_rdma_call_shape *s)
 	s->reply_ddp = flags & 2;
 	s->no_ddp = flags & 4;
 	s->option = flags & 8;
+	s->write_pad = flags & 16;
 	s->inline_send = draw_size(draw);
 	s->inline_recv = draw_size(draw);
 	s->mr_bytes = draw_size(draw);
@@ -63,7 +64,7 @@ static wide ref_header(const struct xprt_rdma_call_shape *s,
 	wide bytes = plan->reply_chunk_bytes, pages = 0, len = ref_empty(s);
 
 	if (plan->write_list)
-		len += 8 + 16 * ref_segments(s, s->reply_pages);
+		len += 8 + 16 * (ref_segments(s, s->reply_pages) + !!plan->write_pad);
 	if (!plan->reply_chunk)
 		return len;
 	if (!plan->write_list)
@@ -117,6 +118,10 @@ static void check_call(const struct xprt_rdma_call_shape *s)
 	check_mode(s, &plan);
 	if (plan.write_list)
 		PROPERTY(s->reply_ddp && !s->no_ddp && s->reply_pages);
+	if (plan.write_list && s->write_pad)
+		PROPERTY((s->reply_pages + plan.write_pad) % 4 == 0 && plan.write_pad < 4);
+	else
+		PROPERTY(!plan.write_pad);
 	if (plan.reply_chunk)
 		PROPERTY(plan.reply_chunk_bytes <= s->reply_max);
 	else

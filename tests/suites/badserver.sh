@@ -660,12 +660,14 @@ bad_mount() {
 }
 
 bad_case() {
-	local report
+	local report pad
 	! bad_is_fresh || bad_umount
 	# The case before may have taken the connection away with its last Reply
 	! mountpoint -q $MNT || stat -f $MNT
 	on_server "proxy_rules $BAD_CASE"
 	mountpoint -q $MNT || bad_mount
+	pad=$(bad_lines "$BAD_CASE" pad-optimize)
+	echo "${pad:-1}" >/proc/sys/sunrpc/rdma_pad_optimize
 	drop_caches
 	bad_remember
 	bad_run_load

@@ -136,6 +136,7 @@ enum moment {
 	X(CHUNK_NONE, "none")		/* not returned */		\
 	X(CHUNK_NO_SEGMENTS, "no-segments") /* with a count of zero */	\
 	X(CHUNK_PAD, "pad")		/* with XDR roundup, written */	\
+	X(CHUNK_ROUNDUP, "roundup")	/* which is written, too */	\
 	X(CHUNK_UNUSED, "unused")	/* but garbage was written */	\
 	X(CHUNK_IGNORED, "ignored")	/* neither written nor returned */
 enum chunk_lie {

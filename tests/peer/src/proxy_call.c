@@ -213,10 +213,19 @@ static bool is_read_chunk_right(const struct call *call)
 }
 
 /*
- * A Write chunk is for the data of a READ or the text of a READLINK. A READ's
- * is as long as its count, the Call's last word, without roundup (RFC 8166,
- * 3.4.6.2).
+ * A READ's Write chunk is as long as its count, the Call's last word, without
+ * roundup (RFC 8166, 3.4.6.2) unless it is to be written.
  */
+static bool is_write_chunk_long(const struct call *call, u64 bytes)
+{
+	uint32_t count = rpc_word(call->msg, call->len - 4);
+
+	if (call->dev.write_lie == CHUNK_ROUNDUP)
+		return bytes == rpcrdma_xdr_roundup(count);
+	return bytes == count;
+}
+
+/* A Write chunk is for the data of a READ or the text of a READLINK */
 static bool is_write_chunk_right(const struct call *call)
 {
 	struct rpcrdma_write_iter it;
@@ -228,7 +237,7 @@ static bool is_write_chunk_right(const struct call *call)
 		return false;
 	return call->proc == PROC_READLINK ||
 	       (call->proc == PROC_READ &&
-		rpc_word(call->msg, call->len - 4) == it.chunk.bytes);
+		is_write_chunk_long(call, it.chunk.bytes));
 }
 
 static void count_chunks(const struct call *call)

@@ -76,7 +76,11 @@ static bool fill_chunk(struct call *call, const struct rpcrdma_chunk *chunk,
 		len /= 2;
 	for (u32 i = 0; i < chunk->segs && len; i++) {
 		rpcrdma_chunk_segment(chunk, i, &seg);
-		seg.length = min(seg.length, len);
+		/* The roundup goes there whether the chunk has room or not */
+		if (call->dev.write_lie != CHUNK_ROUNDUP || i < chunk->segs - 1)
+			seg.length = min(seg.length, len);
+		else
+			seg.length = len;
 		if (conn_write(call->conn, &seg, data, seg.length))
 			return false;
 		data += seg.length;
@@ -163,10 +167,12 @@ static bool write_list(struct reply *r)
 		call->dev.error = ERROR_CHUNK;
 		return true;
 	}
-	if (!fill_chunk(call, &it.chunk, call->reply + item.at, item.len))
-		return false;
-	r->written = item.len;
 	pad = rpcrdma_xdr_roundup(item.len) - item.len;
+	r->written = item.len;
+	if (call->dev.write_lie == CHUNK_ROUNDUP)
+		r->written += pad;
+	if (!fill_chunk(call, &it.chunk, call->reply + item.at, r->written))
+		return false;
 	rest = call->dev.inline_pad ? pad : 0;
 	memmove(call->reply + item.at, call->reply + item.at + item.len, rest);
 	r->body_len = item.at + rest;

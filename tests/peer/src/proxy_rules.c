@@ -339,7 +339,7 @@ void rules_read(const char *file)
 		else if (strcmp(word, "load") && strcmp(word, "expect") &&
 			 strcmp(word, "mount") && strcmp(word, "version") &&
 			 strcmp(word, "slots") && strcmp(word, "inline") &&
-			 strcmp(word, "needs"))
+			 strcmp(word, "pad-optimize") && strcmp(word, "needs"))
 			bad("unknown word", word);
 	}
 	fclose(in);
