@@ -12,10 +12,35 @@
 #include "rpcrdma/endpoint.h"
 
 /**
+ * rpcrdma_alloc_exact - allocate pages in one piece
+ * @size: bytes
+ * @node: where, or NUMA_NO_NODE
+ * @gfp: how to allocate
+ *
+ * Like alloc_pages_exact(), but on a node. To be freed by free_pages_exact().
+ *
+ * Return: the memory, or NULL.
+ */
+void *rpcrdma_alloc_exact(size_t size, int node, gfp_t gfp)
+{
+	unsigned int order = get_order(size), i;
+	struct page *page;
+
+	page = alloc_pages_node(node, gfp, order);
+	if (!page)
+		return NULL;
+	split_page(page, order);
+	for (i = DIV_ROUND_UP(size, PAGE_SIZE); i < 1U << order; i++)
+		__free_page(page + i);
+	return page_address(page);
+}
+
+/**
  * rpcrdma_dmabuf_alloc - allocate linear memory, not mapped yet
  * @buf: to be filled in
  * @size: bytes
  * @dir: how the device will use it
+ * @node: where, or NUMA_NO_NODE
  * @gfp: how to allocate
  *
  * More than a page takes as many pages as it needs: the slabs would round five up
@@ -24,12 +49,12 @@
  * Return: 0 or -ENOMEM.
  */
 int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
-			 enum dma_data_direction dir, gfp_t gfp)
+			 enum dma_data_direction dir, int node, gfp_t gfp)
 {
 	if (size > PAGE_SIZE)
-		buf->data = alloc_pages_exact(size, gfp);
+		buf->data = rpcrdma_alloc_exact(size, node, gfp);
 	else
-		buf->data = kmalloc(size, gfp);
+		buf->data = kmalloc_node(size, gfp, node);
 	if (!buf->data)
 		return -ENOMEM;
 	/* kmemleak does not know of pages by itself */

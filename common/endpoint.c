@@ -346,18 +346,26 @@ static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
 	return 0;
 }
 
+/*
+ * Both have the same vector: an answer is often sent, and its Send completes, where
+ * the message was received. ib_alloc_cq_any() would give all Receive CQs vectors of
+ * one parity.
+ */
 static int rpcrdma_ep_create_cqs(struct rpcrdma_ep *ep)
 {
+	int vector = rpcrdma_device_vector(ep);
 	struct ib_cq *cq;
 
 	/* The responder's QP may get slots for MRs beyond sq_depth, but no
 	 * more than sq_depth of them are ever in use.
 	 */
-	cq = ib_alloc_cq_any(ep->device, ep, ep->sizes.sq_depth, ep->send_poll);
+	cq = ib_alloc_cq(ep->device, ep, ep->sizes.sq_depth, vector,
+			 ep->send_poll);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ep->send_cq = cq;
-	cq = ib_alloc_cq_any(ep->device, ep, ep->sizes.rq_depth, ep->recv_poll);
+	cq = ib_alloc_cq(ep->device, ep, ep->sizes.rq_depth, vector,
+			 ep->recv_poll);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ep->recv_cq = cq;

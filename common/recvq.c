@@ -173,15 +173,15 @@ static void rpcrdma_recv_init(struct rpcrdma_recvq *rq,
 static int rpcrdma_block_create(struct rpcrdma_recvq *rq, u32 nr, u32 size)
 {
 	struct rpcrdma_dmabuf *block = &rq->blocks[rq->nr_blocks++];
-	int rc = -ENOMEM;
+	int node = rpcrdma_ep_node(rq->ep), rc = -ENOMEM;
 
 	if (nr > 1)
 		rc = rpcrdma_dmabuf_alloc(block, nr * size, DMA_FROM_DEVICE,
-					  GFP_KERNEL | __GFP_NORETRY |
-					  __GFP_NOWARN);
+					  node, GFP_KERNEL | __GFP_NORETRY |
+						__GFP_NOWARN);
 	if (rc) {
 		nr = 1;
-		rc = rpcrdma_dmabuf_alloc(block, size, DMA_FROM_DEVICE,
+		rc = rpcrdma_dmabuf_alloc(block, size, DMA_FROM_DEVICE, node,
 					  GFP_KERNEL);
 	}
 	if (!rc)
@@ -197,7 +197,9 @@ static int rpcrdma_recvs_create(struct rpcrdma_recvq *rq, u32 size)
 	int n, nr;
 
 	/* As many as there may be at most */
-	rq->blocks = kvcalloc(rq->count, sizeof(*rq->blocks), GFP_KERNEL);
+	rq->blocks = kvmalloc_node(array_size(rq->count, sizeof(*rq->blocks)),
+				   GFP_KERNEL | __GFP_ZERO,
+				   rpcrdma_ep_node(rq->ep));
 	if (!rq->blocks)
 		return -ENOMEM;
 	while (i < rq->count) {
@@ -218,9 +220,10 @@ static int rpcrdma_recvs_create(struct rpcrdma_recvq *rq, u32 size)
 /* After an error rpcrdma_recvq_destroy() frees the rest, with the endpoint */
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 {
+	int node = rpcrdma_ep_node(ep);
 	struct rpcrdma_recvq *rq;
 
-	rq = kzalloc(sizeof(*rq), GFP_KERNEL);
+	rq = kzalloc_node(sizeof(*rq), GFP_KERNEL, node);
 	if (!rq)
 		return -ENOMEM;
 	ep->recvq = rq;
@@ -230,7 +233,9 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 			  ep->sizes.bc_credits, 1);
 	init_llist_head(&rq->free);
 	spin_lock_init(&rq->lock);
-	rq->recvs = kvcalloc(ep->sizes.recvs, sizeof(*rq->recvs), GFP_KERNEL);
+	rq->recvs = kvmalloc_node(array_size(ep->sizes.recvs,
+					     sizeof(*rq->recvs)),
+				  GFP_KERNEL | __GFP_ZERO, node);
 	if (!rq->recvs)
 		return -ENOMEM;
 	rq->count = ep->sizes.recvs;

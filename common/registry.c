@@ -28,6 +28,7 @@
  * @pd: shared by those of its endpoints that expose no memory, NULL if there
  *	are none
  * @pd_users: how many
+ * @vectors: counts connections, to spread them over completion vectors
  * @credits: how few the log last said that it allows, to a Requester and to a Responder
  */
 struct rpcrdma_device {
@@ -38,10 +39,11 @@ struct rpcrdma_device {
 	struct completion idle;
 	struct ib_pd *pd;
 	unsigned int pd_users;
+	atomic_t vectors;
 	u32 credits[2];
 };
 
-/* Protects the list and everything in struct rpcrdma_device */
+/* Protects the list and everything in struct rpcrdma_device but @vectors */
 static DEFINE_MUTEX(rpcrdma_devices_lock);
 static LIST_HEAD(rpcrdma_devices);
 
@@ -136,6 +138,18 @@ void rpcrdma_device_detach(struct rpcrdma_ep *ep)
 	if (rdev->gone && list_empty(&rdev->eps))
 		complete(&rdev->idle);
 	mutex_unlock(&rpcrdma_devices_lock);
+}
+
+/*
+ * The completion vector of a connection. Those of a device get each in turn, so
+ * that as many CPUs as it interrupts share the work of many connections.
+ */
+int rpcrdma_device_vector(struct rpcrdma_ep *ep)
+{
+	u32 vectors = min_t(u32, ep->device->num_comp_vectors,
+			    num_online_cpus());
+
+	return (u32)atomic_inc_return(&ep->rdev->vectors) % max(vectors, 1U);
 }
 
 /*

@@ -214,7 +214,7 @@ static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 	if (rpcrdma_dmabuf_alloc(&send->buf,
 				 rpcrdma_threshold(ep->prop.inline_send,
 						   ep->max_version),
-				 DMA_TO_DEVICE, gfp))
+				 DMA_TO_DEVICE, rpcrdma_ep_node(ep), gfp))
 		goto out_free;
 	if (rpcrdma_dmabuf_map(ep, &send->buf))
 		goto out_free;

@@ -30,7 +30,8 @@ static struct xprt_rdma_req *xprt_rdma_bc_req_create(struct xprt_rdma *rx)
 	req->sbuf = kmalloc(PAGE_SIZE, gfp);
 	req->rbuf = kmalloc(PAGE_SIZE, gfp);
 	if (!req->sbuf || !req->rbuf ||
-	    rpcrdma_dmabuf_alloc(&req->hdr, PAGE_SIZE, DMA_TO_DEVICE, gfp)) {
+	    rpcrdma_dmabuf_alloc(&req->hdr, PAGE_SIZE, DMA_TO_DEVICE,
+				 NUMA_NO_NODE, gfp)) {
 		xprt_rdma_req_destroy(req);
 		return NULL;
 	}

@@ -16,9 +16,9 @@
 
 #include "xprt_rdma.h"
 
-/* MRs a connection starts with, and how many more it gets at a time */
+/* MRs a connection starts with. It gets more when fewer than so many are idle */
 #define MRS_INITIAL	8U
-#define MRS_GROW	8U
+#define MRS_IDLE	4U
 
 /* Segments a Call can have beside those of its payload: heads and tails */
 #define MRS_EXTRA	4U
@@ -44,11 +44,12 @@ static struct xprt_rdma_mr *xprt_rdma_mr_alloc(struct rpcrdma_ep *ep, bool gaps)
 	struct xprt_rdma_mr *mr;
 	int rc = -ENOMEM;
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc_node(sizeof(*mr), GFP_KERNEL, rpcrdma_ep_node(ep));
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	/* A little more than two pages for 1 MiB: kmalloc would take four */
-	mr->sgl = alloc_pages_exact(xprt_rdma_sgl_bytes(ep), GFP_KERNEL);
+	mr->sgl = rpcrdma_alloc_exact(xprt_rdma_sgl_bytes(ep),
+				      rpcrdma_ep_node(ep), GFP_KERNEL);
 	if (!mr->sgl)
 		goto out_mr;
 	mr->mr = ib_alloc_mr(ep->pd, gaps ? IB_MR_TYPE_SG_GAPS :
@@ -96,6 +97,7 @@ static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 		spin_lock(&pool->lock);
 		list_add(&mr->list, &kind->idle);
 		list_add(&mr->all, &pool->all);
+		kind->nr_idle++;
 		kind->count++;
 		spin_unlock(&pool->lock);
 		rx->stats.mrs_allocated++;
@@ -103,14 +105,22 @@ static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 	return added;
 }
 
+/* Is it time to grow? Called with rx->lock or by the worker; need not be exact */
+static bool xprt_rdma_mrs_short(const struct xprt_rdma_mr_kind *kind)
+{
+	return READ_ONCE(kind->nr_idle) < MRS_IDLE && kind->count < kind->limit;
+}
+
+/* Doubles the pool, so that a busy connection soon has as many as it needs */
 static void xprt_rdma_mrs_grow(struct work_struct *work)
 {
 	struct xprt_rdma_mr_pool *pool =
 		container_of(work, struct xprt_rdma_mr_pool, grow.work);
 	struct xprt_rdma *rx = container_of(pool, struct xprt_rdma, pool);
-	bool waits = test_bit(XPRT_WRITE_SPACE, &rx->xprt.state);
 	struct rpcrdma_ep *ep = READ_ONCE(pool->ep);
-	unsigned int reserves, noio, added = 0, gaps;
+	unsigned int reserves, noio, gaps;
+	struct xprt_rdma_mr_kind *kind;
+	bool retry = false;
 
 	/* ep is valid: the release waits for us before it goes away */
 	if (!ep || !rpcrdma_ep_live(ep))
@@ -118,15 +128,14 @@ static void xprt_rdma_mrs_grow(struct work_struct *work)
 	/* The memory needed here may be freed by a WRITE of this mount */
 	noio = memalloc_noio_save();
 	reserves = xprt_rdma_use_reserves(rx);
-	for (gaps = 0; gaps < 2; gaps++)
-		if (list_empty(&pool->kinds[gaps].idle))
-			added += xprt_rdma_mrs_add(rx, ep, gaps, MRS_GROW);
-	if (!added && waits)
+	for (gaps = 0; gaps < 2; gaps++) {
+		kind = &pool->kinds[gaps];
+		if (xprt_rdma_mrs_short(kind) &&
+		    !xprt_rdma_mrs_add(rx, ep, gaps, kind->count))
+			retry = true;
+	}
+	if (retry)
 		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
-	/*
-	 * After a failure, too: if the waiting task was killed, nothing else
-	 * would let others send again.
-	 */
 	rpcrdma_rpc_write_space(&rx->xprt);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
@@ -182,6 +191,7 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	struct xprt_rdma_mr *mr, *next;
+	unsigned int gaps;
 	LIST_HEAD(dead);
 
 	/* No MR is taken from here on, and no growth begins */
@@ -200,9 +210,11 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 		list_del(&mr->list);
 	}
 	list_splice_init(&pool->all, &dead);
-	pool->kinds[0].count = 0;
-	pool->kinds[1].count = 0;
-	pool->kinds[1].limit = 0;
+	for (gaps = 0; gaps < 2; gaps++) {
+		pool->kinds[gaps].nr_idle = 0;
+		pool->kinds[gaps].count = 0;
+		pool->kinds[gaps].limit = 0;
+	}
 	mutex_unlock(&rx->lock);
 	wake_up_all(&rx->abort_wait);
 
@@ -238,18 +250,26 @@ bool xprt_rdma_mrs_in_use(struct xprt_rdma *rx, u32 rkey, u32 xid)
 static struct xprt_rdma_mr *xprt_rdma_mr_pop(struct xprt_rdma_mr_pool *pool,
 					     bool gaps)
 {
+	struct xprt_rdma_mr_kind *kind = &pool->kinds[gaps];
 	struct xprt_rdma_mr *mr;
 
 	spin_lock(&pool->lock);
-	mr = list_first_entry_or_null(&pool->kinds[gaps].idle,
-				      struct xprt_rdma_mr, list);
-	if (mr)
+	mr = list_first_entry_or_null(&kind->idle, struct xprt_rdma_mr, list);
+	if (mr) {
 		list_del_init(&mr->list);
+		kind->nr_idle--;
+	}
 	spin_unlock(&pool->lock);
+	/* Ahead of need, and not by the task that sends */
+	if (unlikely(xprt_rdma_mrs_short(kind)))
+		queue_delayed_work(xprtiod_workqueue, &pool->grow, 0);
 	return mr;
 }
 
-/* Called with rx->lock */
+/*
+ * Called with rx->lock. At the limit there is no growth: an MR that comes back
+ * wakes the task, or the end of its RPC wakes others.
+ */
 static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx, bool gaps)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
@@ -269,7 +289,6 @@ static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx, bool gaps)
 		xprt_write_space(&rx->xprt);
 		return mr;
 	}
-	queue_delayed_work(xprtiod_workqueue, &pool->grow, 0);
 	return ERR_PTR(-EAGAIN);
 }
 
@@ -294,8 +313,10 @@ void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs, bool wake)
 	 * Last in, last out: an rkey comes again after 256 registrations of
 	 * its MR, and should stay invalid for long.
 	 */
-	list_for_each_entry_safe(mr, next, mrs, list)
+	list_for_each_entry_safe(mr, next, mrs, list) {
+		pool->kinds[mr->gaps].nr_idle++;
 		list_move_tail(&mr->list, &pool->kinds[mr->gaps].idle);
+	}
 	spin_unlock(&pool->lock);
 	/* Pairs with xprt_wait_for_buffer_space() in xprt_rdma_mr_get() */
 	smp_mb();

@@ -253,11 +253,15 @@ void xprt_rdma_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task)
 void xprt_rdma_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *rqst)
 {
 	struct xprt_rdma_req *req = to_xprt_rdma_req(rqst);
-	bool spent = req->credits_spent;
+	bool spent = req->credits_spent, starved = req->starved;
 	u32 cookie = req->spent_cookie;
 
 	req->credits_spent = false;
+	req->starved = false;
 	xprt_rdma_req_put(req);
+	/* Others may send again: they may need no MR */
+	if (unlikely(starved))
+		rpcrdma_rpc_write_space(xprt);
 	if (unlikely(spent))
 		xprt_rdma_credits_spent(to_xprt_rdma(xprt), cookie);
 }
@@ -333,7 +337,7 @@ int xprt_rdma_buf_alloc(struct rpc_task *task)
 		return -ENOMEM;
 	if (unlikely(!req->hdr.data) &&
 	    rpcrdma_dmabuf_alloc(&req->hdr, XPRT_RDMA_SEND_BUF, DMA_TO_DEVICE,
-				 rpc_task_gfp_mask()))
+				 NUMA_NO_NODE, rpc_task_gfp_mask()))
 		return -ENOMEM;
 	rqst->rq_buffer = req->sbuf;
 	rqst->rq_rbuffer = req->rbuf;

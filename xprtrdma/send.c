@@ -362,6 +362,7 @@ static int xprt_rdma_send_call(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 		rpcrdma_ep_warn(rx->ep, "cannot send XID 0x%08x (%u bytes): no room for its chunks in the header",
 				xid, call.snd->len);
 	}
+	req->starved = rc == -EAGAIN;
 	if (!rc) {
 		xprt_rdma_version_sent(rx);
 		return 0;

@@ -32,7 +32,7 @@
  * Callbacks the server may have outstanding (RFC 8167, 4.1). It may send the
  * next one when it has our Reply, before we have recycled the slot.
  */
-#define XPRT_RDMA_BC_CREDITS	8U
+#define XPRT_RDMA_BC_CREDITS	16U
 #define XPRT_RDMA_BC_REQS	(2 * XPRT_RDMA_BC_CREDITS)
 
 /* Receives beyond the credits, so that they can be posted in batches */
@@ -81,11 +81,13 @@ struct xprt_rdma_mr {
 /**
  * struct xprt_rdma_mr_kind - MRs of one type, in a pool
  * @idle: MRs without a request
+ * @nr_idle: how many they are
  * @count: MRs with and without
  * @limit: of @count; 0 if the device has none
  */
 struct xprt_rdma_mr_kind {
 	struct list_head idle;
+	unsigned int nr_idle;
 	unsigned int count;
 	unsigned int limit;
 };
@@ -144,6 +146,7 @@ enum xprt_rdma_req_state {
  * @sbuf_size: its size
  * @rbuf: the Reply's head and tail
  * @rbuf_size: its size
+ * @starved: no other Call is sent before it has MRs
  * @credits_spent: it was aborted, and too few credits are left to go on
  * @spent_cookie: of the connection that this happened to
  * @chain: REG_MRs and Send
@@ -173,6 +176,7 @@ struct xprt_rdma_req {
 	void *rbuf;
 	size_t rbuf_size;
 
+	bool starved;
 	bool credits_spent;
 	u32 spent_cookie;
 	struct rpcrdma_chain chain;

@@ -484,8 +484,9 @@ void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep);
 void rpcrdma_recv_put(struct rpcrdma_recv *recv);
 
 /* dmabuf.c */
+void *rpcrdma_alloc_exact(size_t size, int node, gfp_t gfp);
 int rpcrdma_dmabuf_alloc(struct rpcrdma_dmabuf *buf, u32 size,
-			 enum dma_data_direction dir, gfp_t gfp);
+			 enum dma_data_direction dir, int node, gfp_t gfp);
 void rpcrdma_dmabuf_free(struct rpcrdma_dmabuf *buf);
 int rpcrdma_dmabuf_map(struct rpcrdma_ep *ep, struct rpcrdma_dmabuf *buf);
 void rpcrdma_dmabuf_unmap(struct rpcrdma_dmabuf *buf);
@@ -512,6 +513,7 @@ void rpcrdma_ep_unregister(struct rpcrdma_ep *ep);
 void rpcrdma_ep_walk(void (*fn)(struct rpcrdma_ep *ep, void *arg), void *arg);
 int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device);
 void rpcrdma_device_detach(struct rpcrdma_ep *ep);
+int rpcrdma_device_vector(struct rpcrdma_ep *ep);
 bool rpcrdma_device_credits_changed(struct rpcrdma_ep *ep, u32 credits);
 int rpcrdma_device_pd_get(struct rpcrdma_ep *ep);
 void rpcrdma_device_pd_put(struct rpcrdma_ep *ep);
@@ -537,6 +539,12 @@ int xprt_rdma_init(void);
 void xprt_rdma_exit(void);
 int svc_rdma_init(void);
 void svc_rdma_exit(void);
+
+/* Where the memory of a connection belongs, once its device is known */
+static inline int rpcrdma_ep_node(const struct rpcrdma_ep *ep)
+{
+	return ibdev_to_node(ep->device);
+}
 
 /* May messages be exchanged? */
 static inline bool rpcrdma_ep_live(const struct rpcrdma_ep *ep)

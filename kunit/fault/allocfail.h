@@ -82,14 +82,25 @@ static inline void *__fail_kvmalloc(size_t size, gfp_t gfp)
 	return kvmalloc(size, gfp);
 }
 
-static inline void *__fail_kvcalloc(size_t n, size_t size, gfp_t gfp)
+static inline void *__fail_kmalloc_node(size_t size, gfp_t gfp, int node)
 {
-	return kvcalloc(n, size, gfp);
+	return kmalloc_node(size, gfp, node);
 }
 
-static inline void *__fail_alloc_pages_exact(size_t size, gfp_t gfp)
+static inline void *__fail_kzalloc_node(size_t size, gfp_t gfp, int node)
 {
-	return alloc_pages_exact(size, gfp);
+	return kzalloc_node(size, gfp, node);
+}
+
+static inline void *__fail_kvmalloc_node(size_t size, gfp_t gfp, int node)
+{
+	return kvmalloc_node(size, gfp, node);
+}
+
+static inline struct page *__fail_alloc_pages_node(int node, gfp_t gfp,
+						   unsigned int order)
+{
+	return alloc_pages_node(node, gfp, order);
 }
 
 static inline struct page *__fail_alloc_page(gfp_t gfp)
@@ -114,6 +125,14 @@ static inline struct ib_pd *__fail_ib_alloc_pd(struct ib_device *device,
 	return ib_alloc_pd(device, flags);
 }
 
+static inline struct ib_cq *__fail_ib_alloc_cq(struct ib_device *device,
+					       void *private, int nr_cqe,
+					       int vector,
+					       enum ib_poll_context context)
+{
+	return ib_alloc_cq(device, private, nr_cqe, vector, context);
+}
+
 static inline struct rdma_cm_id *
 __fail_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
 		      void *context, enum rdma_ucm_port_space ps,
@@ -130,10 +149,14 @@ __fail_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
 #define kmalloc_array(...) RPCRDMA_ALLOC(NULL, __fail_kmalloc_array(__VA_ARGS__))
 #undef kvmalloc
 #define kvmalloc(...) RPCRDMA_ALLOC(NULL, __fail_kvmalloc(__VA_ARGS__))
-#undef kvcalloc
-#define kvcalloc(...) RPCRDMA_ALLOC(NULL, __fail_kvcalloc(__VA_ARGS__))
-#undef alloc_pages_exact
-#define alloc_pages_exact(...) RPCRDMA_ALLOC(NULL, __fail_alloc_pages_exact(__VA_ARGS__))
+#undef kmalloc_node
+#define kmalloc_node(...) RPCRDMA_ALLOC(NULL, __fail_kmalloc_node(__VA_ARGS__))
+#undef kzalloc_node
+#define kzalloc_node(...) RPCRDMA_ALLOC(NULL, __fail_kzalloc_node(__VA_ARGS__))
+#undef kvmalloc_node
+#define kvmalloc_node(...) RPCRDMA_ALLOC(NULL, __fail_kvmalloc_node(__VA_ARGS__))
+#undef alloc_pages_node
+#define alloc_pages_node(...) RPCRDMA_ALLOC(NULL, __fail_alloc_pages_node(__VA_ARGS__))
 #undef alloc_page
 #define alloc_page(...) RPCRDMA_ALLOC(NULL, __fail_alloc_page(__VA_ARGS__))
 #undef kstrdup
@@ -159,7 +182,8 @@ __fail_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
 #define ib_register_client(...) RPCRDMA_ALLOC(-ENOMEM, ib_register_client(__VA_ARGS__))
 #undef ib_alloc_pd
 #define ib_alloc_pd(...) RPCRDMA_ALLOC(ERR_PTR(-ENOMEM), __fail_ib_alloc_pd(__VA_ARGS__))
-#define ib_alloc_cq_any(...) RPCRDMA_ALLOC(ERR_PTR(-ENOMEM), ib_alloc_cq_any(__VA_ARGS__))
+#undef ib_alloc_cq
+#define ib_alloc_cq(...) RPCRDMA_ALLOC(ERR_PTR(-ENOMEM), __fail_ib_alloc_cq(__VA_ARGS__))
 #define ib_alloc_mr(...) RPCRDMA_ALLOC(ERR_PTR(-ENOMEM), ib_alloc_mr(__VA_ARGS__))
 #define ib_map_mr_sg(...) RPCRDMA_ALLOC(0, ib_map_mr_sg(__VA_ARGS__))
 #define ib_modify_qp(...) RPCRDMA_ALLOC(-EIO, ib_modify_qp(__VA_ARGS__))

@@ -363,8 +363,12 @@ bad_load_no_chunk() {
 # Two READDIRs, whose answers are held, have most of the MRs that there may be, and a third
 # does not get all it needs. It is killed: what needs no MR goes on meanwhile.
 bad_load_starve() {
-	local i jobs=() killed before
+	local i jobs=() killed before grown=/sys/kernel/tracing/instances/starve
 	before=$(bad_sum reg_mrs)
+	echo 'p:starve/grow xprt_rdma_mrs_grow' >>/sys/kernel/tracing/kprobe_events
+	mkdir $grown
+	trap "rmdir $grown; echo '-:starve/grow' >>/sys/kernel/tracing/kprobe_events" EXIT
+	echo 1 >$grown/events/starve/enable
 	for i in 1 2; do
 		ls $MNT/dir.$i &
 		jobs+=($!)
@@ -379,6 +383,9 @@ bad_load_starve() {
 	wait_for 15 job_ended $killed
 	# Before the RPC timeout ends the connection, and with it all waiting
 	timeout -k 1 30 stat -f $MNT
+	# Not in vain, while there are as many as there may be
+	cat $grown/trace
+	[ "$(grep -c ' grow: ' $grown/trace)" -le 2 ]
 	on_server "proxy_release"
 	for i in "${jobs[@]}"; do wait "$i" || return 1; done
 }

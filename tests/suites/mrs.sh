@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The client's pool of MRs grows ahead of need, in steps that double, so that a burst of
+# READs on a new connection does not stop at every eighth. And the completion queues of a
+# connection have one vector, those of several connections each of the device's in turn.
+
+MRS_PROBES=/sys/kernel/tracing/kprobe_events
+MRS_TRACE=/sys/kernel/tracing/instances/mrs
+
+mrs_probe() {
+	echo 'p:mrs/stall xprt_wait_for_buffer_space' >>$MRS_PROBES
+	echo 'p:mrs/cq __ib_alloc_cq ep=%si:x64 vector=%cx:s32' >>$MRS_PROBES
+	mkdir $MRS_TRACE
+	echo 1 >$MRS_TRACE/events/mrs/enable
+}
+mrs_unprobe() {
+	[ ! -e $MRS_TRACE ] || rmdir $MRS_TRACE
+	! grep -q ':mrs/stall ' $MRS_PROBES || echo '-:mrs/stall' >>$MRS_PROBES
+	! grep -q ':mrs/cq ' $MRS_PROBES || echo '-:mrs/cq' >>$MRS_PROBES
+}
+
+# 64 READs at once, for which the pool has eight MRs: three times twice as many
+mrs_burst() {
+	local stalls
+	drop_caches
+	echo >$MRS_TRACE/trace
+	iocheck verify -l 4m -b 4m -d $MNT/mrs
+	stalls=$(grep -c ' stall: ' $MRS_TRACE/trace)
+	echo "$stalls stalls, $(connection_sum mrs) MRs"
+	[ "$(connection_sum mrs)" -ge 32 ]
+	[ "$stalls" -le 4 ]
+}
+
+# Two CQs for each connection
+mrs_vectors() {
+	iocheck verify -l 4m -b 64k -d $MNT/mrs
+	grep ' cq: ' $MRS_TRACE/trace
+	sed -n 's/.* cq: .*ep=\(0x[0-9a-f]*\) vector=\([0-9]*\)$/\1 \2/p' $MRS_TRACE/trace | awk '
+		$1 in vector && vector[$1] != $2 { odd++ }
+		{ vector[$1] = $2; seen[$2]++; n++ }
+		END { exit odd || n < 8 || !seen[0] || !seen[1] }'
+}
+
+# Guests: -c 2
+suite_mrs() {
+	on_server "iocheck write -l 4m -b 64k $EXPORT/mrs" >/dev/null
+	check "probes on MRs and CQs" mrs_probe
+	check "mount mrs vers=3" mount_nfs vers=3,rsize=65536
+	check "a burst of READs on a new connection stalls seldom" mrs_burst
+	check "umount mrs vers=3" umount_nfs
+	echo >$MRS_TRACE/trace
+	check "mount mrs vers=3,nconnect=4" mount_nfs vers=3,nconnect=4
+	check "connections share the completion vectors" mrs_vectors
+	check "umount mrs vers=3,nconnect=4" umount_nfs
+	mrs_unprobe
+}
