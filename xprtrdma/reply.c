@@ -256,7 +256,8 @@ static void xprt_rdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	u32 credits = 0;
 
 	req = xprt_rdma_match(rx, recv->hdr.xid);
-	if (xprt_rdma_version_heard(rx, ep, &recv->hdr))
+	if (likely(xprt_rdma_version_settled(rx)) ||
+	    xprt_rdma_version_heard(rx, ep, &recv->hdr))
 		credits = rpcrdma_hdr_grant(&recv->hdr, ep->sizes.credits,
 					    READ_ONCE(rx->granted), req);
 	if (credits)

@@ -295,21 +295,22 @@ void xprt_rdma_release_request(struct rpc_task *task)
 int xprt_rdma_req_prepare(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			  u32 len)
 {
-	if (rpcrdma_dmabuf_map(ep, &req->hdr))
-		return -EIO;
-	rpcrdma_dmabuf_sge(&req->hdr, &req->sge, 0, len);
+	if (unlikely(req->hdr.ep != ep)) {
+		if (rpcrdma_dmabuf_map(ep, &req->hdr))
+			return -EIO;
+		rpcrdma_dmabuf_sge(&req->hdr, &req->sge, 0, len);
+	}
+	req->sge.length = len;
 	rpcrdma_dmabuf_sync_for_device(&req->hdr, 0, len);
 	return 0;
 }
 
-static int xprt_rdma_xdr_buf_reserve(struct xprt_rdma_req *req, void **buf,
-				     size_t *size, size_t need)
+static int xprt_rdma_xdr_buf_grow(struct xprt_rdma_req *req, void **buf,
+				  size_t *size, size_t need)
 {
 	void *data;
 
-	if (*buf && *size >= need)
-		return 0;
-	need = round_up(max_t(size_t, need, 1), XDR_BUF_STEP);
+	need = round_up(need, XDR_BUF_STEP);
 	data = kmalloc(need, rpc_task_gfp_mask());
 	if (!data)
 		return -ENOMEM;
@@ -330,10 +331,13 @@ int xprt_rdma_buf_alloc(struct rpc_task *task)
 	struct rpc_rqst *rqst = task->tk_rqstp;
 	struct xprt_rdma_req *req = to_xprt_rdma_req(rqst);
 
-	if (xprt_rdma_xdr_buf_reserve(req, &req->sbuf, &req->sbuf_size,
-				      rqst->rq_callsize) ||
-	    xprt_rdma_xdr_buf_reserve(req, &req->rbuf, &req->rbuf_size,
-				      rqst->rq_rcvsize + VERF_GROWTH))
+	if (unlikely(rqst->rq_callsize > req->sbuf_size) &&
+	    xprt_rdma_xdr_buf_grow(req, &req->sbuf, &req->sbuf_size,
+				   rqst->rq_callsize))
+		return -ENOMEM;
+	if (unlikely(rqst->rq_rcvsize + VERF_GROWTH > req->rbuf_size) &&
+	    xprt_rdma_xdr_buf_grow(req, &req->rbuf, &req->rbuf_size,
+				   rqst->rq_rcvsize + VERF_GROWTH))
 		return -ENOMEM;
 	if (unlikely(!req->hdr.data) &&
 	    rpcrdma_dmabuf_alloc(&req->hdr, XPRT_RDMA_SEND_BUF, DMA_TO_DEVICE,

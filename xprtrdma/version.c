@@ -97,10 +97,6 @@ void xprt_rdma_version_form(const struct xprt_rdma *rx,
 	struct xprt_rdma_mr *mr;
 	u32 best = 0;
 
-	if (list_empty(&req->mrs)) {
-		req->form = rx->version.plain_form;
-		return;
-	}
 	req->form = rx->version.form;
 	if (!xprt_rdma_nego_invalidates(&rx->version.nego))
 		return;
@@ -138,8 +134,6 @@ bool xprt_rdma_version_heard(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
 {
 	bool grants = true;
 
-	if (xprt_rdma_version_settled(rx))
-		return true;
 	mutex_lock(&rx->lock);
 	if (rx->version.nego.state != XPRT_RDMA_NEGO_SETTLED) {
 		grants = hdr->proc != RPCRDMA_ERROR;

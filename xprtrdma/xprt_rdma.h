@@ -245,7 +245,7 @@ struct xprt_rdma_version {
  * @inline_send: inline thresholds of the last connection for the next Call,
  *	written with @lock held
  * @inline_recv: see @inline_send
- * @version: zero without CONFIG_RPCRDMA_V2
+ * @version: says version 1 without CONFIG_RPCRDMA_V2
  * @limits: of the decoder on the connection
  * @pool: MRs
  * @abort_wait: tasks that wait for the memory of an aborted RPC
@@ -342,7 +342,7 @@ static inline bool xprt_rdma_version_settled(const struct xprt_rdma *rx)
 	return READ_ONCE(rx->version.nego.state) == XPRT_RDMA_NEGO_SETTLED;
 }
 
-/* version.c; in a build without it rx->version stays zero: version 1 */
+/* version.c; in a build without it rx->version speaks version 1 */
 #ifdef CONFIG_RPCRDMA_V2
 void xprt_rdma_version_init(struct xprt_rdma *rx);
 void xprt_rdma_version_begin(struct xprt_rdma *rx, struct rpcrdma_ep *ep);
@@ -369,6 +369,7 @@ static inline void xprt_rdma_version_begin(struct xprt_rdma *rx,
 {
 	mutex_lock(&rx->lock);
 	WRITE_ONCE(ep->version, RPCRDMA_V1);
+	rx->version.plain_form.vers = RPCRDMA_V1;
 	WRITE_ONCE(rx->inline_send, ep->prop.inline_send);
 	WRITE_ONCE(rx->inline_recv, ep->prop.inline_recv);
 	mutex_unlock(&rx->lock);
