@@ -18,7 +18,8 @@ static atomic_t rpcrdma_ep_numbers;
 static void rpcrdma_error_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	if (wc->status != IB_WC_SUCCESS)
-		rpcrdma_ep_fail_wc(wc->qp->qp_context, wc);
+		rpcrdma_ep_fail_wc(wc->qp->qp_context, wc,
+				   "unsignalled WR");
 }
 
 static void rpcrdma_qp_event(struct ib_event *event, void *context)

@@ -118,7 +118,7 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	WARN_ON_ONCE(recv->owner != RPCRDMA_RECV_POSTED); /* I1 */
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		rpcrdma_ep_fail_wc(ep, wc);
+		rpcrdma_ep_fail_wc(ep, wc, "Receive");
 		rpcrdma_recv_free(recv);
 		return;
 	}

@@ -139,7 +139,7 @@ static void rpcrdma_send_complete(struct rpcrdma_ep *ep,
 	u64 seq;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
-		rpcrdma_ep_fail_wc(ep, wc);
+		rpcrdma_ep_fail_wc(ep, wc, "signalled WR");
 	spin_lock(&sq->lock);
 	seq = own ? own->seq : rpcrdma_slots_mark(&sq->slots);
 	list_for_each_entry_safe(chain, next, &sq->posted, posted) {

@@ -111,12 +111,14 @@ void rpcrdma_ep_close(struct rpcrdma_ep *ep)
 
 /*
  * A WR ended in an error: of @wc only wr_cqe, status, vendor_err and qp count.
+ * @wr says for the log which one. Support of an adapter first asks for vendor_err.
  *
  * A flushed WR is a consequence, never a cause: that is reported by the WR that failed, by
  * the CM, or by a QP event. But rxe of 6.12 reports none when it finds no route, and the log
  * would have nothing. With iWARP a connection may end so when the peer closes it.
  */
-void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc)
+void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
+			const char *wr)
 {
 	const char *reason = ib_wc_status_msg(wc->status);
 
@@ -124,6 +126,8 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc)
 		reason = rpcrdma_ep_live(ep) &&
 			 !rdma_protocol_iwarp(ep->device, ep->id->port_num) ?
 			 "device ended the queue pair" : NULL;
+	else if (!cmpxchg(&ep->failed_wr, NULL, wr))
+		ep->vendor_err = wc->vendor_err;
 	rpcrdma_ep_fail_reason(ep, -ECONNRESET, reason);
 }
 
@@ -175,12 +179,17 @@ static bool rpcrdma_ep_should_log(const struct rpcrdma_ep *ep)
 
 void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep)
 {
+	char wr[48] = "";
+
 	if (!ep->reason)
 		return;
+	if (ep->failed_wr)
+		snprintf(wr, sizeof(wr), ", %s, vendor error 0x%x",
+			 ep->failed_wr, ep->vendor_err);
 	if (ep->created)
-		rpcrdma_ep_warn(ep, "connection lost: %s (%d)", ep->reason,
-				ep->error);
+		rpcrdma_ep_warn(ep, "connection lost: %s (%d)%s", ep->reason,
+				ep->error, wr);
 	else if (rpcrdma_ep_should_log(ep))
-		rpcrdma_ep_warn(ep, "connection failed: %s (%d)", ep->reason,
-				ep->error);
+		rpcrdma_ep_warn(ep, "connection failed: %s (%d)%s", ep->reason,
+				ep->error, wr);
 }

@@ -300,6 +300,8 @@ struct rpcrdma_ep_counters {
  * @state: connection state
  * @error: the first error, negative errno; 0 after an orderly close
  * @reason: the first error in words, NULL if it is not logged
+ * @failed_wr: the first WR that failed, for the log; NULL if none did
+ * @vendor_err: of its completion
  * @last_error: see struct rpcrdma_ep_attr
  * @last_reason: see struct rpcrdma_ep_attr
  * @setup_lock: held during connect and accept; the teardown takes it
@@ -354,6 +356,8 @@ struct rpcrdma_ep {
 	enum rpcrdma_ep_state state;
 	int error;
 	const char *reason;
+	const char *failed_wr;
+	u32 vendor_err;
 	int last_error;
 	const char *last_reason;
 	struct mutex setup_lock;
@@ -432,7 +436,8 @@ void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err,
 			    const char *reason);
 void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err);
 void rpcrdma_ep_close(struct rpcrdma_ep *ep);
-void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc);
+void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
+			const char *wr);
 int rpcrdma_ep_failure(struct rpcrdma_ep *ep);
 void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep);
 bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep,

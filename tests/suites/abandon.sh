@@ -113,6 +113,12 @@ abandon_kill_direct() {
 	abandon_end "$c0"
 }
 
+# The server's RDMA Write of the late Reply failed
+abandon_logged() {
+	dmesg | grep 'connection lost: ' | tail -n 3 | paste -sd ';'
+	dmesg | grep -qE 'server .*: connection lost: remote access error \(-104\), (un)?signalled WR, vendor error 0x[0-9a-f]+$'
+}
+
 # umount ends in time, and says why it cannot
 abandon_refused() {
 	local rc=0
@@ -170,6 +176,8 @@ abandon_one() {
 	mountpoint -q $MNT || return 0
 	check "prepare abandon vers=$v" iocheck write -l 256k -b 256k -d $MNT/file
 	check "kill -9 with READDIR in flight vers=$v" abandon_kill_sync
+	[ "$PEER_MODULE" = stock ] ||
+		check "the server's log says which completion failed vers=$v" on_server abandon_logged
 	check "kill -9 with a direct READ in flight vers=$v" abandon_kill_direct READ $get
 	check "kill -9 with a direct WRITE in flight vers=$v" abandon_kill_direct WRITE $put
 	check "umount -f with a READ in flight vers=$v" abandon_force READ $get
