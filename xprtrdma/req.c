@@ -284,6 +284,10 @@ void xprt_rdma_release_request(struct rpc_task *task)
 			   XPRT_RDMA_REQ_ABANDONED) == XPRT_RDMA_REQ_SENT) {
 		req->credits_spent = !xprt_rdma_credits_abandon(req->rx, 1);
 		req->spent_cookie = req->rx->xprt.connect_cookie;
+		/* A late Reply finds it soon, however many slots there are */
+		spin_lock(&req->rx->req_lock);
+		list_move(&req->all, &req->rx->all);
+		spin_unlock(&req->rx->req_lock);
 	}
 	xprt_release_rqst_cong(task);
 }
@@ -475,6 +479,8 @@ bool xprt_rdma_reqs_answer_abandoned(struct xprt_rdma *rx, u32 xid)
 		if (state != XPRT_RDMA_REQ_IDLE)
 			break;
 	}
+	if (state == XPRT_RDMA_REQ_ABANDONED)
+		list_move_tail(&req->all, &rx->all);
 	spin_unlock(&rx->req_lock);
 	if (state == XPRT_RDMA_REQ_IDLE)
 		return false;
