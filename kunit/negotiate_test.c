@@ -7,6 +7,7 @@
 
 #define MEMORY		600000U
 #define PATIENCE	10000U
+#define ASKED		7U
 
 enum event_kind {
 	END,
@@ -17,6 +18,8 @@ enum event_kind {
 	ERR_VERS,	/* under version @vers, range @low to @high */
 	BAD_HEADER,
 	INVAL_OPTION,
+	OTHER_REPLY,	/* the same with an XID that was not sent */
+	OTHER_ERR_VERS,
 	LOST,
 	REFUSED,
 };
@@ -93,9 +96,17 @@ static const struct nego_case nego_cases[] = {
 	{ "ERR_VERS without a version for us", {
 		{ BEGIN, 0, 2, 0, 0, XPRT_RDMA_NEGO_FIRST, 2, true },
 		{ SENT, 1, 0, 0, 0, XPRT_RDMA_NEGO_WAITING, 2, true },
-		{ ERR_VERS, 2, 1, 2, 2, XPRT_RDMA_NEGO_WAITING, 2, true },
-		{ ERR_VERS, 3, 1, 0, 0, XPRT_RDMA_NEGO_WAITING, 2, true },
-		{ ERR_VERS, 4, 1, 2, 0, XPRT_RDMA_NEGO_WAITING, 2, true } } },
+		{ ERR_VERS, 2, 1, 2, 2, XPRT_RDMA_NEGO_HEARD, 2, true },
+		{ ERR_VERS, 3, 1, 0, 0, XPRT_RDMA_NEGO_HEARD, 2, true },
+		{ ERR_VERS, 4, 1, 2, 0, XPRT_RDMA_NEGO_HEARD, 2, true },
+		{ LOST, 5, 0, 0, 0, XPRT_RDMA_NEGO_SETTLED, 1 },
+		{ BEGIN, 6, 2, 0, 0, XPRT_RDMA_NEGO_FIRST, 2, true } } },
+	{ "answers with another XID", {
+		{ BEGIN, 0, 2, 0, 0, XPRT_RDMA_NEGO_FIRST, 2, true },
+		{ SENT, 1, 0, 0, 0, XPRT_RDMA_NEGO_WAITING, 2, true },
+		{ OTHER_REPLY, 2, 1, 0, 0, XPRT_RDMA_NEGO_WAITING, 2, true },
+		{ OTHER_ERR_VERS, 3, 2, 1, 1, XPRT_RDMA_NEGO_WAITING, 2, true },
+		{ REPLY, 4, 2, 0, 0, XPRT_RDMA_NEGO_SETTLED, 2, true } } },
 	{ "lost right after ERR_VERS", {
 		{ BEGIN, 0, 2, 0, 0, XPRT_RDMA_NEGO_FIRST, 2, true },
 		{ SENT, 1, 0, 0, 0, XPRT_RDMA_NEGO_WAITING, 2, true },
@@ -159,6 +170,7 @@ static const struct nego_case nego_cases[] = {
 		} },
 	{ "INVAL_OPTION for a Call without one", {
 		{ BEGIN, 0, 2, 0, 0, XPRT_RDMA_NEGO_FIRST, 2, true },
+		{ SENT, 1, 0, 0, 0, XPRT_RDMA_NEGO_WAITING, 2, true },
 		{ INVAL_OPTION, 2, 2, 0, 0, XPRT_RDMA_NEGO_HEARD, 2, false,
 		  true },
 		{ INVAL_OPTION, 3, 2, 0, 0, XPRT_RDMA_NEGO_HEARD, 2 } } },
@@ -208,10 +220,12 @@ KUNIT_ARRAY_PARAM(nego, nego_cases, nego_case_desc);
 static bool received(const struct nego_event *ev, struct rpcrdma_hdr *hdr)
 {
 	memset(hdr, 0, sizeof(*hdr));
+	hdr->xid = ev->kind == OTHER_REPLY || ev->kind == OTHER_ERR_VERS ? ASKED + 1 : ASKED;
 	hdr->vers = ev->vers;
 	hdr->proc = RPCRDMA_ERROR;
 	switch (ev->kind) {
 	case REPLY:
+	case OTHER_REPLY:
 		hdr->proc = RPCRDMA_MSG;
 		return true;
 	case FAULTY:
@@ -219,6 +233,7 @@ static bool received(const struct nego_event *ev, struct rpcrdma_hdr *hdr)
 		hdr->errcode = RPCRDMA_ERR_INVAL_OPTION;
 		return true;
 	case ERR_VERS:
+	case OTHER_ERR_VERS:
 		hdr->errcode = RPCRDMA_ERR_VERS;
 		hdr->err_vers_low = ev->low;
 		hdr->err_vers_high = ev->high;
@@ -241,7 +256,7 @@ static void happen(struct xprt_rdma_nego *nego, const struct nego_event *ev)
 		xprt_rdma_nego_begin(nego, ev->vers, ev->now, MEMORY, PATIENCE);
 		break;
 	case SENT:
-		xprt_rdma_nego_sent(nego, ev->now);
+		xprt_rdma_nego_sent(nego, ASKED, ev->now);
 		break;
 	case LOST:
 		xprt_rdma_nego_lost(nego, ev->now);
@@ -295,6 +310,36 @@ static void nego_events(struct kunit *test)
 	}
 }
 
+/* Whatever version it is under, as long as it can be read */
+static void nego_no_common_version(struct kunit *test)
+{
+	static const struct {
+		u32 fault, proc, errcode, low, high;
+		bool none;
+	} cases[] = {
+		{ 0, RPCRDMA_ERROR, RPCRDMA_ERR_VERS, 1, 1, false },
+		{ 0, RPCRDMA_ERROR, RPCRDMA_ERR_VERS, 0, 9, false },
+		{ 0, RPCRDMA_ERROR, RPCRDMA_ERR_VERS, 2, 9, true },
+		{ 0, RPCRDMA_ERROR, RPCRDMA_ERR_VERS, 0, 0, true },
+		{ 0, RPCRDMA_ERROR, RPCRDMA_ERR_VERS, 2, 1, true },
+		{ RPCRDMA_FAULT_SHORT, RPCRDMA_ERROR, RPCRDMA_ERR_VERS, 2, 2, false },
+		{ 0, RPCRDMA_ERROR, RPCRDMA_ERR_CHUNK, 2, 2, false },
+		{ 0, RPCRDMA_MSG, RPCRDMA_ERR_VERS, 2, 2, false },
+	};
+	struct rpcrdma_hdr hdr = { 0 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		hdr.fault = cases[i].fault;
+		hdr.proc = cases[i].proc;
+		hdr.errcode = cases[i].errcode;
+		hdr.err_vers_low = cases[i].low;
+		hdr.err_vers_high = cases[i].high;
+		KUNIT_EXPECT_EQ_MSG(test, xprt_rdma_no_common_version(&hdr),
+				    cases[i].none, "case %u", i);
+	}
+}
+
 /* Of two Calls that were sent in version two both go again in version one */
 static void nego_resend_second(struct kunit *test)
 {
@@ -309,7 +354,7 @@ static void nego_resend_second(struct kunit *test)
 	xprt_rdma_nego_init(&nego);
 	xprt_rdma_nego_begin(&nego, 2, 0, MEMORY, PATIENCE);
 	xprt_rdma_nego_form(&nego, &first);
-	xprt_rdma_nego_sent(&nego, 1);
+	xprt_rdma_nego_sent(&nego, 0, 1);
 	xprt_rdma_nego_heard(&nego, &refused, 2);
 	KUNIT_EXPECT_TRUE(test, xprt_rdma_nego_resend(&nego, &refused, &first));
 	xprt_rdma_nego_heard(&nego, &refused, 3);
@@ -337,9 +382,9 @@ static void nego_patience(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, xprt_rdma_nego_expired(&nego, 1ULL << 40));
 	xprt_rdma_nego_begin(&nego, 2, 500, MEMORY, PATIENCE);
 	KUNIT_EXPECT_FALSE(test, xprt_rdma_nego_expired(&nego, 1ULL << 40));
-	xprt_rdma_nego_sent(&nego, 1000);
+	xprt_rdma_nego_sent(&nego, 0, 1000);
 	/* a second one does not begin the wait anew */
-	xprt_rdma_nego_sent(&nego, 2000);
+	xprt_rdma_nego_sent(&nego, 0, 2000);
 	KUNIT_EXPECT_FALSE(test, xprt_rdma_nego_expired(&nego, 1000 + PATIENCE - 1));
 	KUNIT_EXPECT_TRUE(test, xprt_rdma_nego_expired(&nego, 1000 + PATIENCE));
 	xprt_rdma_nego_heard(&nego, &reply, 3000);
@@ -417,6 +462,7 @@ static void nego_thresholds(struct kunit *test)
 
 static struct kunit_case negotiate_test_cases[] = {
 	KUNIT_CASE_PARAM(nego_events, nego_gen_params),
+	KUNIT_CASE(nego_no_common_version),
 	KUNIT_CASE(nego_resend_second),
 	KUNIT_CASE(nego_patience),
 	KUNIT_CASE(nego_new),

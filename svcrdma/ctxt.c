@@ -253,7 +253,7 @@ struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
 		send = send_alloc(conn, gfp);
 	if (!IS_ERR(send))
 		rpcrdma_enc_init(&send->enc, send->buf.data,
-				 rpcrdma_ep_inline_send(conn->ep, vers));
+				 rpcrdma_threshold(conn->ep->prop.inline_send, vers));
 	return send;
 }
 
@@ -279,7 +279,7 @@ void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers)
 {
 	send_release(send);
 	rpcrdma_enc_init(&send->enc, send->buf.data,
-			 rpcrdma_ep_inline_send(send->conn->ep, vers));
+			 rpcrdma_threshold(send->conn->ep->prop.inline_send, vers));
 }
 
 /* The message was not posted, or is complete */

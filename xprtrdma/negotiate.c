@@ -48,9 +48,10 @@ void xprt_rdma_nego_begin(struct xprt_rdma_nego *nego, u32 max, u64 now,
 	nego->option = true;
 }
 
-/* A Call was sent */
-void xprt_rdma_nego_sent(struct xprt_rdma_nego *nego, u64 now)
+/* A Call was sent. There is one credit, so no other is out until the version is settled */
+void xprt_rdma_nego_sent(struct xprt_rdma_nego *nego, u32 xid, u64 now)
 {
+	nego->xid = xid;
 	if (nego->state != XPRT_RDMA_NEGO_FIRST)
 		return;
 	nego->state = XPRT_RDMA_NEGO_WAITING;
@@ -74,15 +75,20 @@ static bool v1_in_range(const struct rpcrdma_hdr *hdr)
 	       hdr->err_vers_high >= RPCRDMA_V1;
 }
 
+/* A version is rejected, and the server does not speak the one that is left */
+bool xprt_rdma_no_common_version(const struct rpcrdma_hdr *hdr)
+{
+	return !hdr->fault && hdr->proc == RPCRDMA_ERROR &&
+	       hdr->errcode == RPCRDMA_ERR_VERS && !v1_in_range(hdr);
+}
+
 static void heard_error(struct xprt_rdma_nego *nego,
 			const struct rpcrdma_hdr *hdr, u64 now)
 {
-	bool range = hdr->errcode == RPCRDMA_ERR_VERS;
+	bool range = hdr->errcode == RPCRDMA_ERR_VERS && v1_in_range(hdr);
 
-	if (range && !v1_in_range(hdr))
-		return;
 	/* Other errors have the version of the Call, if the server speaks it */
-	if (range || hdr->vers == RPCRDMA_V1) {
+	if (range || (hdr->vers == RPCRDMA_V1 && hdr->errcode != RPCRDMA_ERR_VERS)) {
 		/* At once: the connection may be lost now (section 5.2) */
 		remember_v1(nego, now);
 		settle(nego, RPCRDMA_V1);
@@ -94,15 +100,17 @@ static void heard_error(struct xprt_rdma_nego *nego,
 }
 
 /*
- * A Reply or an RDMA_ERROR came; a malformed one says nothing. A Reply settles
- * its version: a server should answer in the version of the Call, and one that
- * does not shows which version it speaks. The version is then settled until the
+ * A Reply or an RDMA_ERROR came. A malformed one says nothing, nor does one with
+ * another XID than the Call has (sections 5.1 and 5.2). A Reply settles its
+ * version: a server should answer in the version of the Call, and one that does
+ * not shows which version it speaks. The version is then settled until the
  * connection ends.
  */
 void xprt_rdma_nego_heard(struct xprt_rdma_nego *nego,
 			  const struct rpcrdma_hdr *hdr, u64 now)
 {
-	if (hdr->fault || nego->state == XPRT_RDMA_NEGO_SETTLED)
+	if (hdr->fault || hdr->xid != nego->xid ||
+	    nego->state == XPRT_RDMA_NEGO_SETTLED)
 		return;
 	if (hdr->proc == RPCRDMA_ERROR)
 		heard_error(nego, hdr, now);

@@ -15,7 +15,7 @@ enum xprt_rdma_nego_state {
 	XPRT_RDMA_NEGO_SETTLED,
 	XPRT_RDMA_NEGO_FIRST,	/* version 2 is to be tried, nothing was sent */
 	XPRT_RDMA_NEGO_WAITING,	/* the first message was sent */
-	XPRT_RDMA_NEGO_HEARD,	/* the server speaks version 2, errors so far */
+	XPRT_RDMA_NEGO_HEARD,	/* errors so far, none of which means version 1 */
 };
 
 /* Versions of a transport; times in ms of a clock that never goes back */
@@ -25,6 +25,7 @@ struct xprt_rdma_nego {
 	enum xprt_rdma_nego_state	state;		/* of this connection */
 	u32			vers;		/* of the next Call */
 	bool			option;		/* of the next, if it has chunks */
+	u32			xid;		/* of the last Call, until settled */
 	u64			sent_at;	/* the first message */
 	u64			patience;	/* for its answer */
 };
@@ -32,7 +33,7 @@ struct xprt_rdma_nego {
 void xprt_rdma_nego_init(struct xprt_rdma_nego *nego);
 void xprt_rdma_nego_begin(struct xprt_rdma_nego *nego, u32 max, u64 now,
 			  u64 memory, u64 patience);
-void xprt_rdma_nego_sent(struct xprt_rdma_nego *nego, u64 now);
+void xprt_rdma_nego_sent(struct xprt_rdma_nego *nego, u32 xid, u64 now);
 bool xprt_rdma_nego_expired(const struct xprt_rdma_nego *nego, u64 now);
 void xprt_rdma_nego_heard(struct xprt_rdma_nego *nego,
 			  const struct rpcrdma_hdr *hdr, u64 now);
@@ -45,6 +46,7 @@ void xprt_rdma_nego_form(const struct xprt_rdma_nego *nego,
 			 struct rpcrdma_form *form);
 void xprt_rdma_nego_plain_form(const struct xprt_rdma_nego *nego,
 			       struct rpcrdma_form *form);
+bool xprt_rdma_no_common_version(const struct rpcrdma_hdr *hdr);
 bool xprt_rdma_nego_invalidates(const struct xprt_rdma_nego *nego);
 void xprt_rdma_nego_thresholds(const struct xprt_rdma_nego *nego,
 			       struct rpcrdma_properties *prop,

@@ -57,6 +57,8 @@ static int xprt_rdma_place(struct xprt_rdma_req *req,
 	u64 written = hdr->write_bytes;
 	u32 len;
 
+	if (xprt_rdma_no_common_version(hdr))
+		return -EPROTONOSUPPORT;
 	/* After RDMA_ERROR the same Call would fail again (RFC 8166, 4.5) */
 	if (hdr->fault || hdr->proc == RPCRDMA_ERROR)
 		return -EIO;
@@ -108,7 +110,7 @@ static void xprt_rdma_bad_reply(struct rpcrdma_ep *ep,
 	xprt_release_rqst_cong(req->rqst.rq_task);
 	spin_unlock(&xprt->transport_lock);
 	spin_lock(&xprt->queue_lock);
-	rpcrdma_rpc_fail(&req->rqst, -EIO);
+	rpcrdma_rpc_fail(&req->rqst, err == -EPROTONOSUPPORT ? err : -EIO);
 	xprt_unpin_rqst(&req->rqst);
 	spin_unlock(&xprt->queue_lock);
 }
@@ -275,6 +277,9 @@ static void xprt_rdma_warn_about(struct rpcrdma_ep *ep,
 		ep->count.bad_headers++;
 		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s", hdr->xid,
 				rpcrdma_fault_name(hdr->fault));
+	} else if (xprt_rdma_no_common_version(hdr)) {
+		rpcrdma_ep_warn(ep, "no common version of RPC-over-RDMA: server supports only %u to %u",
+				hdr->err_vers_low, hdr->err_vers_high);
 	} else if (xprt_rdma_version_settled(ep->owner)) {
 		rpcrdma_ep_warn(ep, "server rejected XID 0x%08x: RDMA_ERROR %u, version %u",
 				hdr->xid, hdr->errcode, hdr->vers);

@@ -373,7 +373,7 @@ static int xprt_rdma_send_call(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 	}
 	req->starved = rc == -EAGAIN;
 	if (!rc) {
-		xprt_rdma_version_sent(rx);
+		xprt_rdma_version_sent(rx, req->xid);
 		return 0;
 	}
 	/* After -EAGAIN only this task waits: it would find no MR again */

@@ -112,20 +112,22 @@ void xprt_rdma_version_form(const struct xprt_rdma *rx,
  * A Call was posted; called with rx->lock, for which the answer to the first
  * one waits in xprt_rdma_version_heard().
  */
-void xprt_rdma_version_sent(struct xprt_rdma *rx)
+void xprt_rdma_version_sent(struct xprt_rdma *rx, u32 xid)
 {
 	struct xprt_rdma_nego *nego = &rx->version.nego;
+	bool first = nego->state == XPRT_RDMA_NEGO_FIRST;
 
-	if (likely(nego->state != XPRT_RDMA_NEGO_FIRST))
+	if (likely(nego->state == XPRT_RDMA_NEGO_SETTLED))
 		return;
-	xprt_rdma_nego_sent(nego, xprt_rdma_now());
-	mod_delayed_work(xprtiod_workqueue, &rx->version.worker,
-			 msecs_to_jiffies(nego->patience) + 1);
+	xprt_rdma_nego_sent(nego, xid, xprt_rdma_now());
+	if (first)
+		mod_delayed_work(xprtiod_workqueue, &rx->version.worker,
+				 msecs_to_jiffies(nego->patience) + 1);
 }
 
 /*
- * An answer came. Until the first answer that is no error there is one credit
- * (draft-cel-nfsv4-rpcrdma-version-two-00, 5).
+ * An answer came. Until the first answer that settles the version and is no error
+ * there is one credit (draft-cel-nfsv4-rpcrdma-version-two-00, 5).
  *
  * Return: false if this one grants none.
  */
@@ -136,9 +138,10 @@ bool xprt_rdma_version_heard(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
 
 	mutex_lock(&rx->lock);
 	if (rx->version.nego.state != XPRT_RDMA_NEGO_SETTLED) {
-		grants = hdr->proc != RPCRDMA_ERROR;
 		xprt_rdma_nego_heard(&rx->version.nego, hdr, xprt_rdma_now());
 		xprt_rdma_version_apply(rx, ep);
+		grants = hdr->proc != RPCRDMA_ERROR &&
+			 xprt_rdma_version_settled(rx);
 	}
 	mutex_unlock(&rx->lock);
 	return grants;

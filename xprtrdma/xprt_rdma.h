@@ -350,7 +350,7 @@ void xprt_rdma_version_end(struct xprt_rdma *rx);
 void xprt_rdma_version_refused(struct xprt_rdma *rx, int err);
 void xprt_rdma_version_form(const struct xprt_rdma *rx,
 			    struct xprt_rdma_req *req);
-void xprt_rdma_version_sent(struct xprt_rdma *rx);
+void xprt_rdma_version_sent(struct xprt_rdma *rx, u32 xid);
 bool xprt_rdma_version_heard(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
 			     const struct rpcrdma_hdr *hdr);
 bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
@@ -360,7 +360,7 @@ void xprt_rdma_version_show(const struct xprt_rdma *rx, struct seq_file *seq);
 static inline void xprt_rdma_version_init(struct xprt_rdma *rx) { }
 static inline void xprt_rdma_version_end(struct xprt_rdma *rx) { }
 static inline void xprt_rdma_version_refused(struct xprt_rdma *rx, int err) { }
-static inline void xprt_rdma_version_sent(struct xprt_rdma *rx) { }
+static inline void xprt_rdma_version_sent(struct xprt_rdma *rx, u32 xid) { }
 static inline void xprt_rdma_version_show(const struct xprt_rdma *rx,
 					  struct seq_file *seq) { }
 

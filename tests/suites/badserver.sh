@@ -694,7 +694,9 @@ bad_mount_fails() {
 	local t0=$SECONDS report
 	bad_umount
 	on_server "proxy_rules $BAD_CASE"
-	! mount_nfs "$(bad_options "$BAD_CASE"),soft,retrans=1" || { echo "mounted"; return 1; }
+	! mount_nfs "$(bad_options "$BAD_CASE"),soft,retrans=1" >/run/why 2>&1 || { echo "mounted"; return 1; }
+	cat /run/why
+	grep -qF -- "$(bad_lines "$BAD_CASE" 'expect mount-error')" /run/why || { echo "mount says something else"; return 1; }
 	bad_compare "seconds" $((SECONDS - t0)) '<=' 40
 	report=$(on_server "proxy_rules honest")
 	echo "$report"

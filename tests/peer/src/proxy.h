@@ -151,6 +151,7 @@ enum chunk_lie {
 	X(ERROR_BARE, "bare")		/* the fixed part only */	\
 	X(ERROR_VERS_CUT, "version-cut") /* without its range */	\
 	X(ERROR_VERS_ONE, "version-one") /* in the Call's, range 1 to 1 */ \
+	X(ERROR_VERS_NONE, "version-none") /* the same, 3 to 4 */	\
 	X(ERROR_OPTION, "option")	/* INVAL_OPTION */		\
 	X(ERROR_HEADER, "header")	/* BAD_HEADER */
 enum error_kind {

@@ -277,6 +277,7 @@ static void send_error(struct call *call, enum error_kind kind, uint32_t xid)
 		[ERROR_BARE]	 = { 1, 0, { 0 } },
 		[ERROR_VERS_CUT] = { 1, 1, { RPCRDMA_ERR_VERS } },
 		[ERROR_VERS_ONE] = { 0, 3, { RPCRDMA_ERR_VERS, 1, 1 } },
+		[ERROR_VERS_NONE] = { 0, 3, { RPCRDMA_ERR_VERS, 3, 4 } },
 		[ERROR_OPTION]	 = { 2, 1, { RPCRDMA_ERR_INVAL_OPTION } },
 		[ERROR_HEADER]	 = { 2, 1, { RPCRDMA_ERR_BAD_HEADER } },
 	};
