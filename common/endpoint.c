@@ -245,6 +245,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	ep->net = get_net(attr->net);
 	ep->want = attr->want;
 	ep->connect_timeout = attr->connect_timeout;
+	ep->keepalive = attr->keepalive;
 	ep->send_poll = attr->send_poll;
 	ep->recv_poll = attr->recv_poll;
 	ep->last_error = attr->last_error;

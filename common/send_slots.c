@@ -77,3 +77,19 @@ bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest)
 	*then = s->posted;
 	return old || s->stalled == RPCRDMA_STALL_CHECKS;
 }
+
+/*
+ * Called at regular times: has nothing been posted and received between the last
+ * @checks of them? @recvs: messages received so far. A post makes the device find
+ * out whether the peer is there, so the next answer may take as long again.
+ */
+bool rpcrdma_slots_idle(struct rpcrdma_send_slots *s, u64 recvs, u32 checks)
+{
+	if (s->posted == s->idle_posted && recvs == s->idle_recvs)
+		s->idle++;
+	else
+		s->idle = 0;
+	s->idle_posted = s->posted;
+	s->idle_recvs = recvs;
+	return s->idle >= checks;
+}

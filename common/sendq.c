@@ -23,7 +23,7 @@
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"
 
-/* Seconds between two checks for a stall */
+/* Seconds between two checks for a stall, or for an idle connection */
 #define RPCRDMA_STALL_INTERVAL	15
 
 /* For the counters */
@@ -362,23 +362,65 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 	return rc;
 }
 
+static void rpcrdma_probe_done(struct rpcrdma_chain *chain,
+			       enum ib_wc_status status)
+{
+	struct rpcrdma_sendq *sq = &chain->ep->sendq;
+
+	spin_lock(&sq->lock);
+	sq->probing = false;
+	spin_unlock(&sq->lock);
+}
+
+/*
+ * Let the device find out whether the peer is there. An RDMA Write of no bytes needs
+ * no memory and no Receive of the peer, which does not see it (InfiniBand, C9-88;
+ * RFC 5040, section 5.2). The connection fails if it is not acknowledged.
+ *
+ * Nothing happens while other WRs wait for slots. Context: process.
+ */
+void rpcrdma_sendq_probe(struct rpcrdma_ep *ep)
+{
+	struct rpcrdma_sendq *sq = &ep->sendq;
+
+	spin_lock(&sq->lock);
+	if (sq->open && !sq->probing && list_empty(&sq->waiting) &&
+	    rpcrdma_slots_fit(&sq->slots, 1)) {
+		sq->probing = true;
+		sq->probe_wr.wr.opcode = IB_WR_RDMA_WRITE;
+		rpcrdma_chain_init(&sq->probe, rpcrdma_probe_done);
+		rpcrdma_chain_append(ep, &sq->probe, &sq->probe_wr.wr);
+		sq->probe.ep = ep;
+		rpcrdma_chain_post(ep, &sq->probe);
+	}
+	spin_unlock(&sq->lock);
+}
+
 /*
  * The CM lets a client choose how often the server's device retries: with an RNR
  * retry count of 7 for ever, and the server would keep its Replies for as long.
  * A server sends before it is LIVE, and the peer may never let it be LIVE.
+ *
+ * nfsd keeps the connection of a client that has state for as long as the state, and
+ * a client that lost its power ends neither.
  */
 static void rpcrdma_sendq_check(struct rpcrdma_ep *ep, void *arg)
 {
+	u32 keepalive = ep->keepalive ? READ_ONCE(*ep->keepalive) : 0;
 	struct rpcrdma_sendq *sq = &ep->sendq;
-	bool stalled;
+	bool stalled, idle;
 
 	spin_lock(&sq->lock);
 	stalled = sq->open &&
 		  rpcrdma_slots_stalled(&sq->slots, rpcrdma_sendq_oldest(sq));
+	idle = rpcrdma_slots_idle(&sq->slots, ep->count.recvs,
+				  DIV_ROUND_UP(keepalive, RPCRDMA_STALL_INTERVAL));
 	spin_unlock(&sq->lock);
 	if (stalled)
 		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
 				       "send queue stalled: peer not acknowledging");
+	else if (keepalive && idle)
+		rpcrdma_sendq_probe(ep);
 }
 
 static void rpcrdma_sendqs_check(struct work_struct *work)

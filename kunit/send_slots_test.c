@@ -260,6 +260,30 @@ static void slots_stalled_old(struct kunit *test)
 	}
 }
 
+/* Nothing between so many checks; a post or a message begins anew */
+static void slots_idle(struct kunit *test)
+{
+	struct rpcrdma_send_slots s;
+	u32 i;
+
+	rpcrdma_slots_init(&s, 33);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 0, 3));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 0, 3));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 0, 3));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 0, 6));
+	/* A message */
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 1, 1));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 1, 1));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 1, 3));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 1, 3));
+	/* A post, complete or not */
+	rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NOW);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 1, 1));
+	rpcrdma_slots_complete(&s, 1);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 1, 1));
+}
+
 static struct kunit_case send_slots_test_cases[] = {
 	KUNIT_CASE(slots_init),
 	KUNIT_CASE(slots_fit),
@@ -271,6 +295,7 @@ static struct kunit_case send_slots_test_cases[] = {
 	KUNIT_CASE(slots_stalled),
 	KUNIT_CASE(slots_stalled_behind),
 	KUNIT_CASE(slots_stalled_old),
+	KUNIT_CASE(slots_idle),
 	{}
 };
 

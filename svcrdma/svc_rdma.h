@@ -358,6 +358,7 @@ extern unsigned int svc_rdma_max_outbound_reads;
 extern unsigned int svc_rdma_max_outbound_size;
 extern unsigned int svc_rdma_max_reply_size;
 extern unsigned long svc_rdma_max_total_size;
+extern unsigned int svc_rdma_keepalive;
 extern unsigned int svc_rdma_max_version;
 extern struct percpu_counter svc_rdma_pinned;
 extern struct percpu_counter svc_rdma_stat_read;

@@ -21,6 +21,8 @@ unsigned int svc_rdma_max_outbound_size = 16 << 20;
 unsigned int svc_rdma_max_reply_size = 16 << 20;
 /* Memory of both kinds, of all connections; by default an eighth of the RAM */
 unsigned long svc_rdma_max_total_size;
+/* Seconds without a message after which a client is probed, 0: never */
+unsigned int svc_rdma_keepalive = 300;
 /* Highest version; a Call is answered in its own. For new connections */
 unsigned int svc_rdma_max_version = RPCRDMA_V1;
 
@@ -34,6 +36,8 @@ static unsigned int max_reads = 255;
 static unsigned int min_read_size = RPCSVC_MAXPAGES * PAGE_SIZE;
 static unsigned int max_read_size = 1 << 30;
 static unsigned long min_total_size = RPCSVC_MAXPAGES * PAGE_SIZE;
+static unsigned int min_keepalive;
+static unsigned int max_keepalive = 86400;
 static unsigned int min_version = RPCRDMA_V1;
 static unsigned int max_version = RPCRDMA_VERS_MAX;
 
@@ -117,6 +121,7 @@ static struct ctl_table sysctl_table[] = {
 		.proc_handler	= proc_doulongvec_minmax,
 		.extra1		= &min_total_size,
 	},
+	TUNABLE("keepalive", svc_rdma_keepalive, min_keepalive, max_keepalive),
 	TUNABLE("max_version", svc_rdma_max_version, min_version, max_version),
 	COUNTER("rdma_stat_read", svc_rdma_stat_read),
 	COUNTER("rdma_stat_recv", svc_rdma_stat_recv),

@@ -210,6 +210,7 @@ static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
 		.inline_send	= inline_size,
 		.inline_recv	= inline_size,
 		.max_version	= conn->limits.vers_max,
+		.keepalive	= &svc_rdma_keepalive,
 		/* The Send Queue's lock is a plain one: never in softirq */
 		.send_poll	= IB_POLL_WORKQUEUE,
 		.recv_poll	= IB_POLL_WORKQUEUE,

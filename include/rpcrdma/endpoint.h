@@ -106,6 +106,9 @@ struct rpcrdma_chain {
  * @cqe: completion of a WR that is signalled for the queue's own sake
  * @waiting: chains that do not fit, in order; and one that could not be posted
  * @posted: posted chains with a @done, in order
+ * @probe: has one WR, an RDMA Write of no bytes
+ * @probe_wr: that WR
+ * @probing: @probe is posted
  */
 struct rpcrdma_sendq {
 	spinlock_t lock;
@@ -114,6 +117,9 @@ struct rpcrdma_sendq {
 	struct ib_cqe cqe;
 	struct list_head waiting;
 	struct list_head posted;
+	struct rpcrdma_chain probe;
+	struct ib_rdma_wr probe_wr;
+	bool probing;
 };
 
 /**
@@ -235,6 +241,8 @@ struct rpcrdma_ep_ops {
  *	are large enough for it from the start
  * @connect_timeout: jiffies that a Connect Request may go unanswered; of no
  *	use to a Responder
+ * @keepalive: seconds without a message after which the peer is probed; 0: never.
+ *	NULL if the side closes idle connections by itself
  * @send_poll: context of Send completions; no softirq, they take the Send
  *	Queue's lock
  * @recv_poll: context of Receive completions; likewise, for the answers to them
@@ -252,6 +260,7 @@ struct rpcrdma_ep_attr {
 	u32 inline_recv;
 	u32 max_version;
 	unsigned long connect_timeout;
+	const unsigned int *keepalive;
 	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
 	int last_error;
@@ -329,6 +338,7 @@ struct rpcrdma_ep_counters {
  * @rw_ctxs: of a Responder: rdma_rw's contexts, and its MRs if it needs them
  * @sg_gaps: the device registers memory with gaps
  * @connect_timeout: see struct rpcrdma_ep_attr
+ * @keepalive: see struct rpcrdma_ep_attr
  * @send_poll: see struct rpcrdma_ep_attr
  * @recv_poll: see struct rpcrdma_ep_attr
  * @sendq: Send Queue
@@ -386,6 +396,7 @@ struct rpcrdma_ep {
 	u32 rw_ctxs;
 	bool sg_gaps;
 	unsigned long connect_timeout;
+	const unsigned int *keepalive;
 	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
 
@@ -474,6 +485,7 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain);
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		       bool alone);
+void rpcrdma_sendq_probe(struct rpcrdma_ep *ep);
 void rpcrdma_stall_start(void);
 extern struct delayed_work rpcrdma_stall_work;
 

@@ -150,6 +150,9 @@ enum rpcrdma_signal {
  * @seen_oldest: the oldest signalled chain at the last check
  * @seen_posted: @posted at the last checks, a ring
  * @checks: where the next check goes in that ring, modulo its size
+ * @idle: checks in a row between which nothing was posted or received
+ * @idle_posted: @posted at the last of these checks
+ * @idle_recvs: messages received until then
  *
  * A Send Queue completes in order, so one signalled WR speaks for all before it.
  * (RDMA Reads of iWARP complete later, but leave the queue in order all the
@@ -171,6 +174,9 @@ struct rpcrdma_send_slots {
 	u64 seen_oldest;
 	u64 seen_posted[RPCRDMA_STALL_AGE];
 	u8 checks;
+	u32 idle;
+	u64 idle_posted;
+	u64 idle_recvs;
 };
 
 static inline bool rpcrdma_slots_fit(const struct rpcrdma_send_slots *s, u32 n)
@@ -184,5 +190,6 @@ enum rpcrdma_signal rpcrdma_slots_post(struct rpcrdma_send_slots *s, u32 n,
 u64 rpcrdma_slots_mark(struct rpcrdma_send_slots *s);
 void rpcrdma_slots_complete(struct rpcrdma_send_slots *s, u64 seq);
 bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest);
+bool rpcrdma_slots_idle(struct rpcrdma_send_slots *s, u64 recvs, u32 checks);
 
 #endif /* RPCRDMA_QUEUES_H */

@@ -30,6 +30,7 @@ sysctls_table() {
 			max_outbound_read_requests 1 255 mount
 			max_outbound_read_size 1060864 1073741824 mount
 			max_outbound_reply_size 1060864 1073741824 mount
+			keepalive 0 86400
 			max_version 1 2 mount
 			rdma_stat_rq_starve 0 0
 			rdma_stat_rq_poll 0 0
