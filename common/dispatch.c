@@ -93,7 +93,8 @@ static enum rpcrdma_action dispatch_requester(const struct rpcrdma_hdr *hdr,
  * to a callback, which would otherwise wait forever, while an RDMA_ERROR must
  * not answer a Reply: if the XID is that of a callback, the callback fails
  * instead. A header without an RPC Call is answered with ERR_CHUNK (RFC 8166,
- * section 4.5.2).
+ * section 4.5.2). A Requester has nothing to invalidate: a Responder offers no
+ * memory.
  *
  * A Requester treats a message of unknown direction as a Reply. It answers
  * callbacks, and options that it does not know. RFC 8166 wants an unreadable
@@ -110,7 +111,7 @@ enum rpcrdma_action rpcrdma_dispatch(const struct rpcrdma_hdr *hdr,
 {
 	if (role == RPCRDMA_REQUESTER)
 		return dispatch_requester(hdr, invalidated);
-	return dispatch_responder(hdr);
+	return invalidated ? RPCRDMA_ACT_CLOSE : dispatch_responder(hdr);
 }
 
 /**

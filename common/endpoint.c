@@ -191,7 +191,9 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 
 	rpcrdma_ep_destroy_qp(ep);
 	rpcrdma_ep_free_cqs(ep);
-	rpcrdma_device_pd_put(ep);
+	if (ep->pd)
+		ib_dealloc_pd(ep->pd);
+	ep->pd = NULL;
 	rpcrdma_ep_unregister(ep);
 	rpcrdma_device_detach(ep);
 	if (ep->id)
@@ -422,11 +424,17 @@ static int rpcrdma_ep_create_queues(struct rpcrdma_ep *ep)
  */
 int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
 {
+	struct ib_pd *pd;
 	int rc;
 
-	rc = rpcrdma_device_pd_get(ep);
-	if (rc)
-		return rc;
+	/*
+	 * Of its own, so that the peer of no other connection can reach or invalidate
+	 * an MR. A Responder has MRs as well, if its device needs them for RDMA Reads.
+	 */
+	pd = ib_alloc_pd(ep->device, 0);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	ep->pd = pd;
 	rc = rpcrdma_ep_create_queues(ep);
 	if (rc)
 		return rc;

@@ -2,10 +2,9 @@
 /*
  * The records of all RDMA devices, connections and listeners.
  *
- * A device has a list of its connections, and the protection domain that those
- * share which expose no memory. When a device is removed, every connection on it
- * fails, and the removal waits until they have released it. It never waits for
- * references that sunrpc holds.
+ * A device has a list of its connections. When a device is removed, every
+ * connection on it fails, and the removal waits until they have released it. It
+ * never waits for references that sunrpc holds.
  *
  * /proc/net/rpcrdma/{connections,listeners}, in each network namespace, shows one
  * line per object, with key=value fields. New fields are only ever appended.
@@ -25,9 +24,6 @@
  * @eps: endpoints that use it
  * @gone: being removed: no endpoint may join
  * @idle: completed when it is @gone and the last endpoint has left
- * @pd: shared by those of its endpoints that expose no memory, NULL if there
- *	are none
- * @pd_users: how many
  * @vectors: counts connections, to spread them over completion vectors
  * @credits: how few the log last said that it allows, to a Requester and to a Responder
  */
@@ -37,8 +33,6 @@ struct rpcrdma_device {
 	struct list_head eps;
 	bool gone;
 	struct completion idle;
-	struct ib_pd *pd;
-	unsigned int pd_users;
 	atomic_t vectors;
 	u32 credits[2];
 };
@@ -84,7 +78,7 @@ static void rpcrdma_device_remove(struct ib_device *device, void *data)
 	mutex_unlock(&rpcrdma_devices_lock);
 
 	wait_for_completion(&rdev->idle);
-	WARN_ON_ONCE(rdev->pd || rdev->pd_users); /* I14 */
+	WARN_ON_ONCE(!list_empty(&rdev->eps)); /* I14 */
 	kfree(rdev);
 }
 
@@ -166,75 +160,6 @@ bool rpcrdma_device_credits_changed(struct rpcrdma_ep *ep, u32 credits)
 	*said = credits;
 	mutex_unlock(&rpcrdma_devices_lock);
 	return changed;
-}
-
-/*
- * Can a peer reach memory of this endpoint's? A Responder offers none. But on
- * iWARP an RDMA Read is a Write by the peer in the end, and rdma_rw registers
- * its target for that: a peer that knows the STag can write there as well.
- */
-static bool rpcrdma_ep_exposes_memory(const struct rpcrdma_ep *ep)
-{
-	return !ep->responder ||
-	       rdma_protocol_iwarp(ep->device, ep->id->port_num);
-}
-
-/*
- * The device's own, which is @pd if it has none. Nothing is allocated under the lock: that
- * may wait for a mount of ours, and its connection for the lock.
- */
-static struct ib_pd *rpcrdma_pd_share(struct rpcrdma_ep *ep, struct ib_pd *pd)
-{
-	struct rpcrdma_device *rdev = ep->rdev;
-
-	mutex_lock(&rpcrdma_devices_lock);
-	if (!rdev->pd)
-		rdev->pd = pd;
-	ep->pd = rdev->pd;
-	rdev->pd_users += !!ep->pd;
-	mutex_unlock(&rpcrdma_devices_lock);
-	return ep->pd;
-}
-
-/*
- * An endpoint that exposes memory has a protection domain of its own, so that no
- * other connection's peer can reach it: a Requester, and on iWARP a Responder,
- * too. All others share that of the device.
- */
-int rpcrdma_device_pd_get(struct rpcrdma_ep *ep)
-{
-	struct ib_pd *pd;
-
-	if (!rpcrdma_ep_exposes_memory(ep) && rpcrdma_pd_share(ep, NULL))
-		return 0;
-	pd = ib_alloc_pd(ep->device, 0);
-	if (IS_ERR(pd))
-		return PTR_ERR(pd);
-	if (rpcrdma_ep_exposes_memory(ep))
-		ep->pd = pd;
-	else if (rpcrdma_pd_share(ep, pd) != pd)
-		ib_dealloc_pd(pd);
-	return 0;
-}
-
-/* Nothing happens if the endpoint has no protection domain */
-void rpcrdma_device_pd_put(struct rpcrdma_ep *ep)
-{
-	struct rpcrdma_device *rdev = ep->rdev;
-	bool last = true;
-
-	if (!ep->pd)
-		return;
-	if (!rpcrdma_ep_exposes_memory(ep)) {
-		mutex_lock(&rpcrdma_devices_lock);
-		last = !--rdev->pd_users;
-		if (last)
-			rdev->pd = NULL;
-		mutex_unlock(&rpcrdma_devices_lock);
-	}
-	if (last)
-		ib_dealloc_pd(ep->pd);
-	ep->pd = NULL;
 }
 
 /* All endpoints, of every device and of none yet */

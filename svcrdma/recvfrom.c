@@ -147,7 +147,11 @@ static int svc_rdma_process_recv(struct svc_rdma_conn *conn,
 	case RPCRDMA_ACT_FAIL:
 		svc_rdma_bc_error(conn, xid);
 		break;
-	default: /* RPCRDMA_ACT_DROP; a Responder never closes */
+	case RPCRDMA_ACT_CLOSE:
+		rpcrdma_ep_fail_reason(conn->ep, -EPROTO,
+				       "client invalidated an rkey of the server");
+		break;
+	default: /* RPCRDMA_ACT_DROP */
 		break;
 	}
 	rpcrdma_recv_put(recv);

@@ -532,8 +532,6 @@ int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device);
 void rpcrdma_device_detach(struct rpcrdma_ep *ep);
 int rpcrdma_device_vector(struct rpcrdma_ep *ep);
 bool rpcrdma_device_credits_changed(struct rpcrdma_ep *ep, u32 credits);
-int rpcrdma_device_pd_get(struct rpcrdma_ep *ep);
-void rpcrdma_device_pd_put(struct rpcrdma_ep *ep);
 extern struct ib_client rpcrdma_ib_client;
 
 void rpcrdma_proc_add_listener(struct rpcrdma_listener *listener);
