@@ -25,6 +25,9 @@ static u32 queue_room(const struct rpcrdma_device_limits *dev)
 /* Fewest of an MR: two hold a page at any alignment, one none */
 #define MR_PAGES	2U
 
+/* A chunk has a segment for each MR, and a server may reject more (RFC 8267, 6.4.2) */
+#define CHUNK_SEGS	16U
+
 static bool plan_mrs(struct rpcrdma_queue_sizes *sizes,
 		     const struct rpcrdma_queue_want *want,
 		     const struct rpcrdma_device_limits *dev)
@@ -37,7 +40,7 @@ static bool plan_mrs(struct rpcrdma_queue_sizes *sizes,
 		return false;
 	sizes->mr_pages = min(dev->max_frwr_pages, pages);
 	sizes->mrs_per_payload = rpcrdma_div_up(pages, sizes->mr_pages);
-	return true;
+	return sizes->mrs_per_payload <= CHUNK_SEGS;
 }
 
 /* Send Queue WRs that one forward credit may have outstanding */
@@ -99,7 +102,8 @@ static bool plan_credits(struct rpcrdma_queue_sizes *sizes,
  * credits fall to one; batching of Receives takes the rest.
  *
  * Return: 0, or -EINVAL if the device cannot carry one forward credit (and one
- * reverse, if wanted), has no SGE, or cannot register memory that must be.
+ * reverse, if wanted), has no SGE, or cannot register memory that must be, the
+ * largest payload in 16 MRs.
  */
 int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 			const struct rpcrdma_queue_want *want,

@@ -163,6 +163,9 @@ static bool ref_fits(const struct rpcrdma_queue_want *want,
 		if (dev->max_frwr_pages < 2)
 			return false;
 		mrs = (pages + dev->max_frwr_pages - 1) / dev->max_frwr_pages;
+		/* Segments that each server takes in a chunk */
+		if (mrs > 16)
+			return false;
 		if (credits * mrs > dev->max_mr)
 			return false;
 		mrs++;
