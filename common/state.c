@@ -122,6 +122,8 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 {
 	const char *reason = ib_wc_status_msg(wc->status);
 
+	if (wc->status == IB_WC_REM_ACCESS_ERR)
+		ep->bad_rkey = true;
 	if (wc->status == IB_WC_WR_FLUSH_ERR)
 		reason = rpcrdma_ep_live(ep) &&
 			 !rdma_protocol_iwarp(ep->device, ep->id->port_num) ?

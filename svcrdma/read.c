@@ -13,10 +13,12 @@ static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 	struct svc_rdma_call *call =
 		container_of(chain, struct svc_rdma_call, chain);
 
-	if (status == IB_WC_SUCCESS)
+	if (status == IB_WC_SUCCESS) {
 		svc_rdma_queue_ready(call);
-	else
+	} else {
+		svc_rdma_note_bad_rkey(call->conn, call->recv->hdr.xid);
 		svc_rdma_call_put(call);
+	}
 }
 
 /* Where the bytes that go into pages begin in the message */

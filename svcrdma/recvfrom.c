@@ -99,6 +99,11 @@ static int svc_rdma_process_call(struct svc_rdma_conn *conn,
 		return 0;
 	}
 	call->recv = recv;
+	if (rpcrdma_hdr_has_chunks(&recv->hdr) &&
+	    svc_rdma_had_bad_rkey(conn, recv->hdr.xid)) {
+		svc_rdma_reject_call(call, "an rkey of it was invalid before");
+		return 0;
+	}
 	if (recv->hdr.read_chunks)
 		return svc_rdma_begin_reads(rqstp, call);
 	if (!svc_rdma_may_reply(conn)) {

@@ -13,6 +13,7 @@
 #include <linux/scatterlist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/sunrpc/addr.h>
 #include <rdma/rw.h>
 
 #include "svc_rdma.h"
@@ -326,4 +327,81 @@ void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 	set->slots = 0;
 	set->memory = 0;
 	set->mrs = 0;
+}
+
+/*
+ * Calls with an rkey that the client's device refused. That costs the connection, and
+ * the client may send the same Call on each next one (RFC 8166, section 4.5.3).
+ */
+#define BAD_RKEYS		64
+#define BAD_RKEYS_EACH		4
+#define BAD_RKEY_MEMORY		(600 * HZ)
+
+static struct svc_rdma_bad_rkey {
+	const struct net *net;
+	struct sockaddr_storage addr;
+	u32 xid;
+	u64 when;
+} bad_rkeys[BAD_RKEYS];
+static DEFINE_SPINLOCK(bad_rkeys_lock);
+static u64 bad_rkeys_until;
+
+static bool is_of_client(const struct svc_rdma_bad_rkey *b,
+			 const struct svc_rdma_conn *conn)
+{
+	return b->when && b->net == conn->ep->net &&
+	       rpc_cmp_addr((struct sockaddr *)&b->addr,
+			    (struct sockaddr *)&conn->xprt.xpt_remote);
+}
+
+/*
+ * The RDMA of Call @xid did not succeed. A queue pair executes WRs in order, so that of
+ * all chains with RDMA the first one has the WR that failed.
+ */
+void svc_rdma_note_bad_rkey(struct svc_rdma_conn *conn, u32 xid)
+{
+	struct svc_rdma_bad_rkey *b, *oldest = bad_rkeys, *own = NULL;
+	unsigned int nr = 0;
+
+	if (!conn->ep->bad_rkey || conn->bad_rkey_noted)
+		return;
+	conn->bad_rkey_noted = true;
+	spin_lock(&bad_rkeys_lock);
+	for (b = bad_rkeys; b < bad_rkeys + BAD_RKEYS; b++) {
+		if (b->when < oldest->when)
+			oldest = b;
+		if (!is_of_client(b, conn))
+			continue;
+		nr++;
+		if (!own || b->when < own->when)
+			own = b;
+	}
+	if (nr >= BAD_RKEYS_EACH)
+		oldest = own;
+	oldest->net = conn->ep->net;
+	oldest->addr = conn->xprt.xpt_remote;
+	oldest->xid = xid;
+	oldest->when = get_jiffies_64();
+	WRITE_ONCE(bad_rkeys_until, oldest->when + BAD_RKEY_MEMORY);
+	spin_unlock(&bad_rkeys_lock);
+}
+
+/* Did Call @xid of this client cost a connection? Forgets it, as XIDs come again */
+bool svc_rdma_had_bad_rkey(struct svc_rdma_conn *conn, u32 xid)
+{
+	u64 now = get_jiffies_64();
+	struct svc_rdma_bad_rkey *b;
+	bool found = false;
+
+	if (likely(now > READ_ONCE(bad_rkeys_until)))
+		return false;
+	spin_lock(&bad_rkeys_lock);
+	for (b = bad_rkeys; !found && b < bad_rkeys + BAD_RKEYS; b++) {
+		if (b->xid != xid || !is_of_client(b, conn))
+			continue;
+		found = now <= b->when + BAD_RKEY_MEMORY;
+		b->when = 0;
+	}
+	spin_unlock(&bad_rkeys_lock);
+	return found;
 }

@@ -273,7 +273,12 @@ static int settle_pages(struct svc_rdma_reply *reply, struct svc_rqst *rqstp)
 
 static void send_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 {
-	svc_rdma_send_put(container_of(chain, struct svc_rdma_send, chain));
+	struct svc_rdma_send *send =
+		container_of(chain, struct svc_rdma_send, chain);
+
+	if (status != IB_WC_SUCCESS && send->writes.last)
+		svc_rdma_note_bad_rkey(send->conn, send->xid);
+	svc_rdma_send_put(send);
 }
 
 /*
@@ -401,6 +406,7 @@ static int send_reply(struct svc_rdma_conn *conn, struct svc_rqst *rqstp)
 	send = svc_rdma_send_get(conn, vers, GFP_NOIO);
 	if (IS_ERR(send))
 		return PTR_ERR(send);
+	send->xid = hdr->xid;
 	reply = &send->reply;
 	reply->call = call;
 	reply->send = send;

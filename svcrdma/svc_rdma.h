@@ -98,6 +98,7 @@ struct svc_rdma_queue {
  * @use: read: @ep's QP and device exist. Write: ops.release
  * @released: protected by @use: they do not exist any more
  * @queue: next jobs, and limits of resources in flight
+ * @bad_rkey_noted: svc_rdma_note_bad_rkey() knows which Call caused @ep->bad_rkey
  * @lock: protects the members that follow
  * @nr_calls: Call contexts in existence
  * @nr_sends: Send contexts in existence
@@ -119,6 +120,7 @@ struct svc_rdma_conn {
 
 	struct svc_rdma_queue queue;
 
+	bool bad_rkey_noted;
 	spinlock_t lock; /* all that follows */
 	unsigned int nr_calls;
 	unsigned int nr_sends;
@@ -326,6 +328,7 @@ struct svc_rdma_reply {
  * @sge: its SGEs; the first one is the header buffer, only its length changes
  * @nr_sge: how many are set
  * @buf: the Transport Header, and bytes that are copied behind it
+ * @xid: of the RPC, if it is a Reply
  * @form: how the header is written
  * @enc: writes it
  * @writes: contexts of the RDMA Writes
@@ -342,6 +345,7 @@ struct svc_rdma_send {
 	struct ib_sge sge[SVC_RDMA_SEND_SGES];
 	unsigned int nr_sge;
 	struct rpcrdma_dmabuf buf;
+	u32 xid;
 	struct rpcrdma_form form;
 	struct rpcrdma_enc enc;
 	struct svc_rdma_rwset writes;
@@ -403,6 +407,8 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 			    struct svc_rdma_rwset *set);
 void svc_rdma_rws_free(struct svc_rdma_conn *conn);
+void svc_rdma_note_bad_rkey(struct svc_rdma_conn *conn, u32 xid);
+bool svc_rdma_had_bad_rkey(struct svc_rdma_conn *conn, u32 xid);
 
 /* ctxt.c */
 

@@ -344,6 +344,7 @@ struct rpcrdma_ep_counters {
  * @sendq: Send Queue
  * @recvq: Receive buffers it uses
  * @error_cqe: completion entry of every unsignalled WR
+ * @bad_rkey: the peer's device refused an RDMA Read or Write
  * @teardown: the one teardown
  * @free: frees the memory
  * @cm_done: completed at each step of connecting
@@ -403,6 +404,7 @@ struct rpcrdma_ep {
 	struct rpcrdma_sendq sendq;
 	struct rpcrdma_recvq *recvq;
 	struct ib_cqe error_cqe;
+	bool bad_rkey;
 
 	struct work_struct teardown;
 	struct work_struct free;
