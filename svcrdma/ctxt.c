@@ -107,7 +107,8 @@ void svc_rdma_call_put(struct svc_rdma_call *call)
 	struct svc_rdma_conn *conn = call->conn;
 
 	svc_rdma_call_put_recv(call);
-	svc_rdma_call_put_reads(call);
+	if (call->pages_charged)
+		svc_rdma_call_put_reads(call);
 	if (call->nr_pages)
 		svc_rdma_pages_put(call->pages, call->nr_pages);
 	call->nr_pages = 0;
@@ -125,8 +126,7 @@ void svc_rdma_call_put_reads(struct svc_rdma_call *call)
 
 	svc_rdma_rwset_release(conn, &call->reads);
 	call->pages_charged = 0;
-	if (pages)
-		svc_rdma_uncharge(conn, pages, 0, 0);
+	svc_rdma_uncharge(conn, pages, 0, 0);
 }
 
 /*
@@ -265,7 +265,8 @@ static void send_release(struct svc_rdma_send *send)
 	while (send->nr_sge > 1)
 		rpcrdma_unmap_page(send->conn->ep, &send->sge[--send->nr_sge],
 				   DMA_TO_DEVICE);
-	svc_rdma_rwset_release(send->conn, &send->writes);
+	if (send->writes.last || send->writes.mrs)
+		svc_rdma_rwset_release(send->conn, &send->writes);
 	if (send->nr_pages)
 		release_pages(send->pages, send->nr_pages);
 	send->nr_pages = 0;

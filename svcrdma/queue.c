@@ -38,13 +38,19 @@ static u32 limit_now(const struct svc_rdma_page_limit *limit)
 				       READ_ONCE(svc_rdma_max_total_size) >> PAGE_SHIFT);
 }
 
+/* May there be so many pages more? Volatile without queue->lock */
+static bool pages_fit(const struct svc_rdma_page_limit *limit, u32 pages)
+{
+	u32 charged = READ_ONCE(limit->charged);
+
+	return !charged ||
+	       rpcrdma_plan_pages_fit(charged, pages, limit_now(limit));
+}
+
 /* May nfsd have a Call, whose Reply may need pages? Volatile */
 bool svc_rdma_may_reply(const struct svc_rdma_conn *conn)
 {
-	const struct svc_rdma_page_limit *limit = &conn->queue.replies;
-
-	return rpcrdma_plan_pages_fit(READ_ONCE(limit->charged), 1,
-				      limit_now(limit));
+	return pages_fit(&conn->queue.replies, 1);
 }
 
 /* sunrpc may be told only while it knows of the svc_xprt */
@@ -56,27 +62,24 @@ static void wake_thread(struct svc_rdma_conn *conn)
 	svc_xprt_enqueue(&conn->xprt);
 }
 
-static bool has_ready(const struct svc_rdma_conn *conn)
-{
-	return !list_empty(&conn->queue.ready) && svc_rdma_may_reply(conn);
-}
-
 static bool reads_fit(const struct svc_rdma_queue *queue,
 		      const struct svc_rdma_call *call)
 {
-	return rpcrdma_plan_pages_fit(queue->reads.charged, call->want_pages,
-				      limit_now(&queue->reads)) &&
+	return pages_fit(&queue->reads, call->want_pages) &&
 	       (!call->want_mrs ||
 		queue->mrs + call->want_mrs <= queue->max_mrs);
 }
 
-static bool may_read(struct svc_rdma_queue *queue)
+/* The list whose first Call may go on, or NULL */
+static struct list_head *next_list(struct svc_rdma_queue *queue)
 {
-	const struct svc_rdma_call *call =
-		list_first_entry_or_null(&queue->waiting, struct svc_rdma_call,
-					 list);
-
-	return call && reads_fit(queue, call);
+	if (!list_empty(&queue->ready) && pages_fit(&queue->replies, 1))
+		return &queue->ready;
+	if (!list_empty(&queue->waiting) &&
+	    reads_fit(queue, list_first_entry(&queue->waiting,
+					      struct svc_rdma_call, list)))
+		return &queue->waiting;
+	return NULL;
 }
 
 static void charge(struct svc_rdma_page_limit *limit, u32 pages)
@@ -221,19 +224,19 @@ void svc_rdma_queue_next(struct svc_rdma_conn *conn,
 			 struct rpcrdma_recv **recv)
 {
 	struct svc_rdma_queue *queue = &conn->queue;
+	struct list_head *list;
 
 	*call = NULL;
 	*recv = NULL;
 	spin_lock(&queue->lock);
-	if (has_ready(conn)) {
-		*call = take_call(&queue->ready);
-	} else if (may_read(queue)) {
-		*call = take_call(&queue->waiting);
-		charge_reads(queue, *call);
-	} else {
+	list = next_list(queue);
+	if (list)
+		*call = take_call(list);
+	else
 		*recv = take_received(queue);
-	}
-	if (!has_ready(conn) && !may_read(queue) && queue->first == queue->end)
+	if (list == &queue->waiting)
+		charge_reads(queue, *call);
+	if (queue->first == queue->end && !next_list(queue))
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
 	spin_unlock(&queue->lock);
 }
@@ -289,7 +292,7 @@ void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
 	percpu_counter_add_batch(&svc_rdma_pinned,
 				 -(s64)(read_pages + reply_pages),
 				 PINNED_BATCH);
-	if (has_ready(conn) || may_read(queue))
+	if (next_list(queue))
 		wake_thread(conn);
 	spin_unlock(&queue->lock);
 }

@@ -114,32 +114,32 @@ void svc_rdma_rws_free(struct svc_rdma_conn *conn)
 }
 
 /*
- * Fills a context with up to @len bytes; 0 if @buf has none there. MRs have no
- * gaps: a part that does not continue the page before it begins another
- * context.
+ * Fills a context with up to @len bytes of one part of @buf; 0 if it has none
+ * there. MRs have no gaps, and there is one between parts.
  */
 static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
 		   u32 len)
 {
 	unsigned int max = rw->large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
+	struct scatterlist *sg = rw->sgl;
 	struct svc_rdma_piece piece;
-	u32 done = 0, end = 0;
+	u32 done, n, nents = 1;
 
 	if (rw->nents)
-		sg_unmark_end(&rw->sgl[rw->nents - 1]);
+		sg_unmark_end(&sg[rw->nents - 1]);
 	rw->nents = 0;
-	while (done < len && rw->nents < max &&
-	       svc_rdma_buf_piece(&piece, buf, at + done)) {
-		if (rw->nents && (piece.offset || end != PAGE_SIZE))
-			break;
-		piece.len = min(piece.len, len - done);
-		sg_set_page(&rw->sgl[rw->nents++], piece.page, piece.len,
-			    piece.offset);
-		end = piece.offset + piece.len;
-		done += piece.len;
+	if (!svc_rdma_buf_piece(&piece, buf, at))
+		return 0;
+	done = min(piece.len, len);
+	sg_set_page(sg, piece.page, done, piece.offset);
+	len = min(len, piece.len + piece.left);
+	for (; done < len && nents < max; nents++) {
+		n = min_t(u32, len - done, PAGE_SIZE);
+		sg_set_page(++sg, *piece.next++, n, 0);
+		done += n;
 	}
-	if (rw->nents)
-		sg_mark_end(&rw->sgl[rw->nents - 1]);
+	sg_mark_end(sg);
+	rw->nents = nents;
 	return done;
 }
 

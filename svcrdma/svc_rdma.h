@@ -161,11 +161,15 @@ static inline void svc_rdma_leave(struct svc_rdma_conn *conn)
  * @page: the page
  * @offset: where in it they begin
  * @len: how many
+ * @next: if they are in the page part: the pages that follow
+ * @left: bytes of these
  */
 struct svc_rdma_piece {
 	struct page *page;
 	u32 offset;
 	u32 len;
+	struct page **next;
+	u32 left;
 };
 
 /* The bytes at @at in one page and one part of @buf; false behind its end */
@@ -179,8 +183,11 @@ static inline bool svc_rdma_buf_piece(struct svc_rdma_piece *piece,
 		at -= vec->iov_len;
 		left = buf->page_len - at;
 		at += buf->page_base;
-		piece->page = buf->pages[at >> PAGE_SHIFT];
+		piece->next = &buf->pages[at >> PAGE_SHIFT];
+		piece->page = *piece->next++;
 		piece->offset = offset_in_page(at);
+		piece->len = min_t(u32, left, PAGE_SIZE - piece->offset);
+		piece->left = left - piece->len;
 	} else {
 		if (at >= vec->iov_len) {
 			at -= vec->iov_len + buf->page_len;
@@ -191,8 +198,9 @@ static inline bool svc_rdma_buf_piece(struct svc_rdma_piece *piece,
 		left = vec->iov_len - at;
 		piece->page = virt_to_page(vec->iov_base + at);
 		piece->offset = offset_in_page(vec->iov_base + at);
+		piece->len = min_t(u32, left, PAGE_SIZE - piece->offset);
+		piece->left = 0;
 	}
-	piece->len = min_t(u32, left, PAGE_SIZE - piece->offset);
 	return true;
 }
 
