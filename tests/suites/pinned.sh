@@ -23,12 +23,13 @@ pinned_lose() {
 # slack of a counter of each processor
 pinned_bound() {
 	local total sum limit
-	wait_for 100 pinned_all_wait
+	wait_for 100 pinned_all_wait || :
 	total=$(awk '/^MemTotal:/ { print int($2 / 4) }' /proc/meminfo)
 	sum=$(($(pinned_sum read_pages) + $(pinned_sum reply_pages)))
 	limit=$((total / 8 + PINNED_PEERS * 300 + 512))
 	echo "$sum pages of at most $limit; $(awk '/^MemAvailable:/ { print int($2 / 4) }' /proc/meminfo) of $total available;" \
 		"connections with waiting Calls: $(pinned_waiting)"
+	pinned_all_wait
 	[ "$sum" -le $limit ]
 	# One RPC of each may go on
 	[ "$sum" -ge $((PINNED_PEERS * 256)) ]
