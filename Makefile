@@ -89,12 +89,12 @@ help:
 #h                      Two groups run at a time; one that overruns its budget by a
 #h                      quarter is stopped (tests/run --list)
 #h   make test T=...    one test, or several: unit, unit/wire, unit/wire/CASE, suite/cut,
-#h                      peer/read-length-0, badserver/never-kill, fuzz/wire, kunit,
+#h                      peer/read-length-0, badserver/never-kill, guest/selfmount, fuzz/wire, kunit,
 #h                      group/50-peer; KERNEL=6.1|6.12|debug  SERVER=  CLIENT=
 #h                      OPTIONS= (tests/README.rst)
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
 #h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|faults|
-#h                      siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|
+#h                      field|siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|
 #h                      in-tree (all),
 #h                      MINUTES= SEED= STORM= KERNELS= BESIDE= PROCESSORS=
 #h                      (tests/soak)

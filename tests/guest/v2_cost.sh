@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
+# Guests: -a "$TESTS/bench/events.sh=/test/events.sh"
+#
 # Version two adds no doorbell, no WR, no allocation and no wake-up to an RPC: the
 # same RPCs in both versions, in one guest that is client and server, counted.
 #
-#	tests/vm/run -a tests/bench/events.sh=/test/events.sh \
-#		6.1,ours,tests/guest/v2_cost.sh
+#	make test T=guest/v2_cost KERNEL=6.1
 #
 # Each operation is done $FEW times and $MANY times: the difference has nothing of what
 # comes once. A line "info OPERATION EVENT ONE TWO" has the counts of version one

@@ -3,18 +3,24 @@
  * Random operations on one file, compared with a model in memory, as the old "fsx"
  * does: write, read, truncate, extend, write and read through mmap, fsync, reopen.
  *
- *   fsops [-s SEED] [-n OPERATIONS] [-l LENGTH] [-p PAUSE] FILE
+ *   fsops [-s SEED] [-n OPERATIONS] [-l LENGTH] [-p PAUSE] [-fcd] FILE
  *     -l  size limit of the file in bytes (256k)
  *     -p  pause while this file exists
+ *     -f  fallocate(2) as well: allocate, and punch holes
+ *     -c  clone ranges of the file as well (FICLONERANGE)
+ *     -d  one of two reads and writes is direct
  *
  * Exit 1 and one line upon a mismatch or an error, with seed and operation.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +31,8 @@ static unsigned long nr;
 static size_t most = 256 << 10, length;
 static uint8_t *model, *io;
 static uint64_t state;
-static int fd = -1;
+static int fd = -1, direct = -1;
+static int allocates, clones, directs;
 
 static void die(const char *what)
 {
@@ -65,6 +72,13 @@ static void reopen(void)
 	fd = open(path, O_RDWR);
 	if (fd < 0)
 		die("open");
+	if (directs) {
+		if (direct >= 0 && close(direct))
+			die("close");
+		direct = open(path, O_RDWR | O_DIRECT);
+		if (direct < 0)
+			die("open, direct");
+	}
 	if (fstat(fd, &st))
 		die("fstat");
 	if ((size_t)st.st_size != length) {
@@ -96,12 +110,18 @@ static void scribble(uint8_t *p, size_t n)
 		p[i] = (x >> (i & 31)) + i;
 }
 
+/* Which descriptor a read or write takes */
+static int any_fd(void)
+{
+	return directs && rnd(2) ? direct : fd;
+}
+
 static void do_write(void)
 {
 	size_t at, n = range(most, &at);
 
 	scribble(io, n);
-	if (pwrite(fd, io, n, at) != (ssize_t)n)
+	if (pwrite(any_fd(), io, n, at) != (ssize_t)n)
 		die("write");
 	memcpy(model + at, io, n);
 	if (at + n > length)
@@ -115,7 +135,7 @@ static void do_read(void)
 	if (!n)
 		return;
 	memset(io, 0xee, n);
-	if (pread(fd, io, n, at) != (ssize_t)n)
+	if (pread(any_fd(), io, n, at) != (ssize_t)n)
 		die("read");
 	compare(io, at, n, "read");
 }
@@ -155,8 +175,64 @@ static void do_mmap(void)
 		die("munmap");
 }
 
+static void do_allocate(void)
+{
+	size_t at, n = range(most, &at);
+
+	if (fallocate(fd, 0, at, n))
+		die("fallocate");
+	if (at + n > length)
+		length = at + n;
+}
+
+static void do_punch(void)
+{
+	size_t at, n = range(length, &at);
+
+	if (!n)
+		return;
+	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, n))
+		die("fallocate, punch a hole");
+	memset(model + at, 0, n);
+}
+
+/* Whole blocks within the file; the two ranges do not overlap */
+static void do_clone(void)
+{
+	size_t blocks = length >> 12, half = blocks / 2, n, from, to;
+	struct file_clone_range range = { .src_fd = fd };
+
+	if (!half)
+		return;
+	n = 1 + rnd(half);
+	from = rnd(half - n + 1);
+	to = half + rnd(blocks - half - n + 1);
+	range.src_offset = from << 12;
+	range.src_length = n << 12;
+	range.dest_offset = to << 12;
+	if (ioctl(fd, FICLONERANGE, &range))
+		die("FICLONERANGE");
+	memcpy(model + (to << 12), model + (from << 12), n << 12);
+}
+
+/* Beside what every file system can */
+static void step_more(void)
+{
+	if (allocates && rnd(2)) {
+		if (rnd(2))
+			do_allocate();
+		else
+			do_punch();
+	} else if (clones) {
+		do_clone();
+	}
+}
+
 static void step(void)
 {
+	if ((allocates || clones) && !rnd(5))
+		step_more();
+
 	while (rest && !access(rest, F_OK))
 		usleep(100000);
 	switch (rnd(16)) {
@@ -188,12 +264,15 @@ int main(int argc, char **argv)
 	unsigned long operations = 1000;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "s:n:l:p:")) != -1) {
+	while ((opt = getopt(argc, argv, "s:n:l:p:fcd")) != -1) {
 		switch (opt) {
 		case 's': seed = strtoul(optarg, NULL, 0); break;
 		case 'n': operations = strtoul(optarg, NULL, 0); break;
 		case 'l': most = strtoul(optarg, NULL, 0); break;
 		case 'p': rest = optarg; break;
+		case 'f': allocates = 1; break;
+		case 'c': clones = 1; break;
+		case 'd': directs = 1; break;
 		default: return 2;
 		}
 	}
@@ -208,6 +287,7 @@ int main(int argc, char **argv)
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (fd < 0)
 		die("create");
+	reopen();
 	for (nr = 1; nr <= operations; nr++)
 		step();
 	reopen();
