@@ -106,11 +106,6 @@ static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
 				       "connection handshake failed");
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		/* Only a hint: the neighbour's link address changed */
-		if (rpcrdma_ep_live(ep)) {
-			rpcrdma_sendq_probe(ep);
-			break;
-		}
 		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
 				       "peer does not answer");
 		break;

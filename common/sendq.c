@@ -379,7 +379,7 @@ static void rpcrdma_probe_done(struct rpcrdma_chain *chain,
  *
  * Nothing happens while other WRs wait for slots. Context: process.
  */
-void rpcrdma_sendq_probe(struct rpcrdma_ep *ep)
+static void rpcrdma_sendq_probe(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
 

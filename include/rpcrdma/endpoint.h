@@ -487,7 +487,6 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain);
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		       bool alone);
-void rpcrdma_sendq_probe(struct rpcrdma_ep *ep);
 void rpcrdma_stall_start(void);
 extern struct delayed_work rpcrdma_stall_work;
 

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # A client that has NFSv4 state vanishes without a word, as if it lost its power: the
-# server notices, because it probes a connection that is idle. And the connection manager's
-# "unreachable" is a hint only: a neighbour's wrong link address is looked at, not believed.
+# server notices, because it probes a connection that is idle.
 
 KEEPALIVE=/proc/sys/sunrpc/svc_rdma/keepalive
 # Number and RDMA Writes of the server's only connection
 keepalive_of() { sed -nE "s/^id=([0-9]+) side=server state=live .* writes=([0-9]+) .*/\\$1/p" /proc/net/rpcrdma/connections; }
 keepalive_probed() { [ "$(keepalive_of 2)" -gt "$1" ]; }
 keepalive_is_gone() { ! grep -q "^id=$1 side=server " /proc/net/rpcrdma/connections; }
-keepalive_live() { sed -nE 's/^id=([0-9]+) side=client state=live .*/\1/p' /proc/net/rpcrdma/connections; }
 
 # Between two checks, and some: 15 s each
 keepalive_off() {
@@ -60,34 +58,4 @@ suite_keepalive() {
 	check "the client comes back" wait_for 120 grep -q kept $MNT/keepalive
 	exec {keepalive_file}>&-
 	check "umount keepalive" umount_nfs
-}
-
-# The connection manager of Linux 6.0 and later reports UNREACHABLE when a neighbour changes.
-# Devices retry for 3.8 s: seven times 4.096 us * 2^17
-neighbour_io() {
-	iocheck write -l 16m -b 64k -s 5 -d -t $MNT/neighbour
-	drop_caches
-	iocheck verify -l 16m -b 64k -s 5 $MNT/neighbour
-}
-neighbour_changes() {
-	local mac before job
-	mac=$(ip neigh show "$SERVER" dev eth0 | sed -n 's/.* lladdr \([0-9a-f:]*\) .*/\1/p')
-	[ -n "$mac" ]
-	before=$(keepalive_live)
-	[ -n "$before" ]
-	neighbour_io &
-	job=$!
-	wait_for 30 moved $(($(replies) + 20))
-	ip neigh replace "$SERVER" lladdr 02:00:00:00:be:ef dev eth0 nud reachable
-	sleep 1
-	ip neigh replace "$SERVER" lladdr "$mac" dev eth0 nud reachable
-	wait_job $job
-	echo "connection $before -> $(keepalive_live)"
-	[ "$(keepalive_live)" = "$before" ]
-}
-suite_neighbour() {
-	check "mount neighbour" mount_nfs vers=4.2
-	mountpoint -q $MNT || return 0
-	check "a wrong link address for a second: the same connection goes on" neighbour_changes
-	check "umount neighbour" umount_nfs
 }
