@@ -11,8 +11,8 @@
 #include <linux/llist.h>
 #include <linux/mm.h>
 #include <linux/page_ref.h>
+#include <linux/percpu-refcount.h>
 #include <linux/percpu_counter.h>
-#include <linux/rwsem.h>
 #include <linux/sunrpc/svc.h>
 #include <linux/sunrpc/svc_xprt.h>
 #include <linux/sunrpc/xdr.h>
@@ -95,8 +95,9 @@ struct svc_rdma_queue {
  *	endpoint holds no reference on @xprt, which ageing would count.
  * @pending: in its listener's list of connections to accept
  * @limits: the headers that we accept
- * @use: read: @ep's QP and device exist. Write: ops.release
- * @released: protected by @use: they do not exist any more
+ * @use: references of threads that use @ep's QP and device; dead: these are
+ *	about to go
+ * @unused: completed when @use has no references
  * @queue: next jobs, and limits of resources in flight
  * @bad_rkey_noted: svc_rdma_note_bad_rkey() knows which Call caused @ep->bad_rkey
  * @lock: protects the members that follow
@@ -115,13 +116,16 @@ struct svc_rdma_conn {
 	struct list_head pending;
 	struct rpcrdma_limits limits;
 
-	struct rw_semaphore use;
-	bool released;
+	struct percpu_ref use;
+	struct completion unused;
 
-	struct svc_rdma_queue queue;
+	/* On cache lines of their own: each RPC takes both locks */
+	struct svc_rdma_queue queue ____cacheline_aligned_in_smp;
 
 	bool bad_rkey_noted;
-	spinlock_t lock; /* all that follows */
+
+	/* All that follows */
+	spinlock_t lock ____cacheline_aligned_in_smp;
 	unsigned int nr_calls;
 	unsigned int nr_sends;
 	unsigned int nr_rws;
@@ -144,16 +148,12 @@ static inline struct svc_rdma_conn *svc_rdma_conn(struct svc_xprt *xprt)
  */
 static inline bool svc_rdma_enter(struct svc_rdma_conn *conn)
 {
-	down_read(&conn->use);
-	if (likely(!conn->released))
-		return true;
-	up_read(&conn->use);
-	return false;
+	return percpu_ref_tryget_live(&conn->use);
 }
 
 static inline void svc_rdma_leave(struct svc_rdma_conn *conn)
 {
-	up_read(&conn->use);
+	percpu_ref_put(&conn->use);
 }
 
 /**

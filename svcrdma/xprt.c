@@ -23,6 +23,7 @@ static void conn_put(struct svc_rdma_conn *conn)
 	if (conn->ep)
 		rpcrdma_ep_put(conn->ep);
 	kfree(conn->queue.ring);
+	percpu_ref_exit(&conn->use);
 	kfree(conn);
 	if (atomic_dec_and_test(&nr_conns)) {
 		svc_rdma_pages_drain();
@@ -50,8 +51,8 @@ static void ep_release(struct rpcrdma_ep *ep)
 	struct svc_rdma_call *call;
 	struct rpcrdma_recv *recv;
 
-	down_write(&conn->use);
-	conn->released = true;
+	percpu_ref_kill(&conn->use);
+	wait_for_completion(&conn->unused);
 	while (svc_rdma_queue_drop(conn, &call, &recv)) {
 		if (recv)
 			rpcrdma_recv_put(recv);
@@ -63,7 +64,6 @@ static void ep_release(struct rpcrdma_ep *ep)
 	WARN_ON_ONCE(conn->nr_rws || queue->mrs); /* I11 */
 	WARN_ON_ONCE(queue->reads.charged || !list_empty(&queue->waiting)); /* I16 */
 	WARN_ON_ONCE(queue->replies.charged); /* I17 */
-	up_write(&conn->use);
 }
 
 static void ep_dead(struct rpcrdma_ep *ep)
@@ -135,6 +135,11 @@ static const struct svc_xprt_ops conn_ops = {
 	RPCRDMA_XPO_SECURE_PORT(conn_secure_port)
 };
 
+static void conn_unused(struct percpu_ref *use)
+{
+	complete(&container_of(use, struct svc_rdma_conn, use)->unused);
+}
+
 static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 					struct svc_xprt_class *class)
 {
@@ -143,6 +148,11 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (!conn)
 		return NULL;
+	if (percpu_ref_init(&conn->use, conn_unused, 0, GFP_KERNEL)) {
+		kfree(conn);
+		return NULL;
+	}
+	init_completion(&conn->unused);
 	svc_xprt_init(listener->xpt_net, class, &conn->xprt,
 		      listener->xpt_server);
 	conn->xprt.xpt_ops = &conn_ops;
@@ -150,7 +160,6 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	set_bit(XPT_CONG_CTRL, &conn->xprt.xpt_flags);
 	refcount_set(&conn->refs, 1);
 	INIT_LIST_HEAD(&conn->pending);
-	init_rwsem(&conn->use);
 	spin_lock_init(&conn->lock);
 	svc_rdma_queue_init(conn);
 	conn->limits.vers_min = RPCRDMA_V1;

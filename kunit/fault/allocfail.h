@@ -15,6 +15,7 @@
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/percpu-refcount.h>
 #include <linux/percpu_counter.h>
 #include <linux/proc_fs.h>
 #include <linux/slab.h>
@@ -168,6 +169,7 @@ __fail_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
 
 #undef percpu_counter_init
 #define percpu_counter_init(...) RPCRDMA_ALLOC(-ENOMEM, __fail_percpu_counter_init(__VA_ARGS__))
+#define percpu_ref_init(...) RPCRDMA_ALLOC(-ENOMEM, percpu_ref_init(__VA_ARGS__))
 #define alloc_workqueue(...) RPCRDMA_ALLOC(NULL, alloc_workqueue(__VA_ARGS__))
 #define proc_net_mkdir(...) RPCRDMA_ALLOC(NULL, proc_net_mkdir(__VA_ARGS__))
 #define proc_create_net_single(...) RPCRDMA_ALLOC(NULL, proc_create_net_single(__VA_ARGS__))
