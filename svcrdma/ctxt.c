@@ -15,6 +15,7 @@
  * and zeroing, of 256 pages. The pool has only pages without other references.
  * An nfsd thread may have others among its buffers: a READ that was spliced and
  * then truncated, or failed half way, leaves pages of the page cache there.
+ * Each memory node has a pool of its own pages, for the threads that run there.
  */
 
 #include <linux/mm.h>
@@ -23,34 +24,72 @@
 
 #include "svc_rdma.h"
 
-/* 4 MiB with pages of 4 KiB: a few megabyte WRITEs in flight */
+/* 4 MiB with pages of 4 KiB: a few megabyte WRITEs in flight on each node */
 #define SVC_RDMA_POOL_PAGES	1024
 
-static DEFINE_SPINLOCK(pool_lock);
-static struct page *pool[SVC_RDMA_POOL_PAGES];
-static unsigned int pool_nr;
+struct svc_rdma_pool {
+	spinlock_t lock;
+	unsigned int nr;
+	struct page *pages[SVC_RDMA_POOL_PAGES];
+};
+
+/* By node; those that can be online have one */
+static struct svc_rdma_pool **pools;
+
+int svc_rdma_pools_alloc(void)
+{
+	struct svc_rdma_pool *pool;
+	int node;
+
+	pools = kcalloc(nr_node_ids, sizeof(*pools), GFP_KERNEL);
+	if (!pools)
+		return -ENOMEM;
+	for_each_node(node) {
+		pool = kvzalloc_node(sizeof(*pool), GFP_KERNEL, node);
+		if (!pool) {
+			svc_rdma_pools_free();
+			return -ENOMEM;
+		}
+		spin_lock_init(&pool->lock);
+		pools[node] = pool;
+	}
+	return 0;
+}
+
+void svc_rdma_pools_free(void)
+{
+	int node;
+
+	for_each_node(node)
+		kvfree(pools[node]);
+	kfree(pools);
+}
 
 /*
- * Gives pages to the pool; the array has others on return. Pages that the pool
- * cannot hold, or that have other references, are put.
+ * Gives pages to the pool of this node; the array has others on return. Pages
+ * of another node, with other references, or beyond what the pool can hold are
+ * put.
  */
 void svc_rdma_pages_put(struct page **pages, unsigned int nr)
 {
+	int node = numa_mem_id();
+	struct svc_rdma_pool *pool = pools[node];
 	unsigned int i, own = 0, keep;
 
 	for (i = 0; i < nr; i++) {
 		if (WARN_ON_ONCE(!pages[i])) /* I9 */
 			continue;
-		if (svc_rdma_page_is_shared(pages[i]))
+		if (svc_rdma_page_is_shared(pages[i]) ||
+		    page_to_nid(pages[i]) != node)
 			put_page(pages[i]);
 		else
 			pages[own++] = pages[i];
 	}
-	spin_lock(&pool_lock);
-	keep = min(own, SVC_RDMA_POOL_PAGES - pool_nr);
-	memcpy(&pool[pool_nr], pages, keep * sizeof(*pages));
-	pool_nr += keep;
-	spin_unlock(&pool_lock);
+	spin_lock(&pool->lock);
+	keep = min(own, SVC_RDMA_POOL_PAGES - pool->nr);
+	memcpy(&pool->pages[pool->nr], pages, keep * sizeof(*pages));
+	pool->nr += keep;
+	spin_unlock(&pool->lock);
 	if (keep < own)
 		release_pages(pages + keep, own - keep);
 }
@@ -68,10 +107,16 @@ struct page *svc_rdma_page_replace(struct page *page)
 /* When no connection is left; atomic context */
 void svc_rdma_pages_drain(void)
 {
-	spin_lock(&pool_lock);
-	while (pool_nr)
-		put_page(pool[--pool_nr]);
-	spin_unlock(&pool_lock);
+	struct svc_rdma_pool *pool;
+	int node;
+
+	for_each_node(node) {
+		pool = pools[node];
+		spin_lock(&pool->lock);
+		while (pool->nr)
+			put_page(pool->pages[--pool->nr]);
+		spin_unlock(&pool->lock);
+	}
 }
 
 /* A context for a Call; NULL if out of memory */
@@ -89,7 +134,8 @@ struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn)
 		call->nr_payloads = 0;
 		return call;
 	}
-	call = kzalloc(sizeof(*call), GFP_NOIO);
+	call = kzalloc_node(sizeof(*call), GFP_NOIO,
+			    ibdev_to_node(conn->ep->device));
 	if (call) {
 		call->conn = conn;
 		call->reads.dir = DMA_FROM_DEVICE;
@@ -137,6 +183,7 @@ void svc_rdma_call_put_reads(struct svc_rdma_call *call)
 int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 			    unsigned int nr)
 {
+	struct svc_rdma_pool *pool = pools[numa_mem_id()];
 	struct page *page;
 	unsigned int got;
 
@@ -146,11 +193,11 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 					    sizeof(*call->pages), GFP_NOIO);
 	if (!call->pages)
 		return -ENOMEM;
-	spin_lock(&pool_lock);
-	got = min(nr, pool_nr);
-	pool_nr -= got;
-	memcpy(call->pages, &pool[pool_nr], got * sizeof(*call->pages));
-	spin_unlock(&pool_lock);
+	spin_lock(&pool->lock);
+	got = min(nr, pool->nr);
+	pool->nr -= got;
+	memcpy(call->pages, &pool->pages[pool->nr], got * sizeof(*call->pages));
+	spin_unlock(&pool->lock);
 	for (; got < nr; got++) {
 		page = rqstp->rq_pages[got];
 		WARN_ON_ONCE(!page); /* I9 */
@@ -206,7 +253,7 @@ static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 	spin_unlock(&conn->lock);
 	if (!may_alloc)
 		return ERR_PTR(-ENOBUFS);
-	send = kzalloc(sizeof(*send), gfp);
+	send = kzalloc_node(sizeof(*send), gfp, ibdev_to_node(ep->device));
 	if (!send)
 		goto out_uncount;
 	send->conn = conn;

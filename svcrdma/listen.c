@@ -381,9 +381,12 @@ int svc_rdma_init(void)
 {
 	int rc;
 
-	rc = svc_rdma_sysctl_init();
+	rc = svc_rdma_pools_alloc();
 	if (rc)
 		return rc;
+	rc = svc_rdma_sysctl_init();
+	if (rc)
+		goto out_pools;
 	rc = xprt_register_transport(&svc_rdma_bc_class);
 	if (rc)
 		goto out_sysctl;
@@ -396,6 +399,8 @@ out_bc:
 	xprt_unregister_transport(&svc_rdma_bc_class);
 out_sysctl:
 	svc_rdma_sysctl_exit();
+out_pools:
+	svc_rdma_pools_free();
 	return rc;
 }
 
@@ -410,4 +415,5 @@ void svc_rdma_exit(void)
 	xprt_unregister_transport(&svc_rdma_bc_class);
 	svc_rdma_conns_wait();
 	svc_rdma_sysctl_exit();
+	svc_rdma_pools_free();
 }

@@ -141,11 +141,12 @@ static void conn_unused(struct percpu_ref *use)
 }
 
 static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
-					struct svc_xprt_class *class)
+					struct svc_xprt_class *class,
+					struct ib_device *device)
 {
 	struct svc_rdma_conn *conn;
 
-	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	conn = kzalloc_node(sizeof(*conn), GFP_KERNEL, ibdev_to_node(device));
 	if (!conn)
 		return NULL;
 	if (percpu_ref_init(&conn->use, conn_unused, 0, GFP_KERNEL)) {
@@ -248,7 +249,7 @@ struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
 	struct svc_rdma_conn *conn;
 	struct rpcrdma_ep *ep;
 
-	conn = conn_alloc(listener, class);
+	conn = conn_alloc(listener, class, id->device);
 	if (!conn)
 		return NULL;
 	conn_set_addresses(conn, id);

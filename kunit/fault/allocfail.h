@@ -142,6 +142,22 @@ __fail_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
 	return rdma_create_id(net, handler, context, ps, type);
 }
 
+static inline void *__fail_kvzalloc_node(size_t size, gfp_t gfp, int node)
+{
+	return kvzalloc_node(size, gfp, node);
+}
+
+static inline void *__fail_kcalloc(size_t n, size_t size, gfp_t gfp)
+{
+	return kcalloc(n, size, gfp);
+}
+
+#undef kcalloc
+#define kcalloc(...) RPCRDMA_ALLOC(NULL, __fail_kcalloc(__VA_ARGS__))
+#undef kzalloc_node
+#define kzalloc_node(...) RPCRDMA_ALLOC(NULL, __fail_kzalloc_node(__VA_ARGS__))
+#undef kvzalloc_node
+#define kvzalloc_node(...) RPCRDMA_ALLOC(NULL, __fail_kvzalloc_node(__VA_ARGS__))
 #undef kmalloc
 #define kmalloc(...) RPCRDMA_ALLOC(NULL, __fail_kmalloc(__VA_ARGS__))
 #undef kzalloc
@@ -152,8 +168,6 @@ __fail_rdma_create_id(struct net *net, rdma_cm_event_handler handler,
 #define kvmalloc(...) RPCRDMA_ALLOC(NULL, __fail_kvmalloc(__VA_ARGS__))
 #undef kmalloc_node
 #define kmalloc_node(...) RPCRDMA_ALLOC(NULL, __fail_kmalloc_node(__VA_ARGS__))
-#undef kzalloc_node
-#define kzalloc_node(...) RPCRDMA_ALLOC(NULL, __fail_kzalloc_node(__VA_ARGS__))
 #undef kvmalloc_node
 #define kvmalloc_node(...) RPCRDMA_ALLOC(NULL, __fail_kvmalloc_node(__VA_ARGS__))
 #undef alloc_pages_node
