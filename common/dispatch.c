@@ -138,6 +138,25 @@ bool rpcrdma_is_msg_of(const void *msg, const struct rpcrdma_hdr *hdr,
 }
 
 /**
+ * rpcrdma_reply_verf_len - how long is the verifier of an RPC Reply?
+ * @msg: the Reply
+ * @len: its bytes, or those before page data that are elsewhere
+ *
+ * Return: bytes with XDR roundup; 0 if the Reply was not accepted (RFC 5531,
+ * section 9).
+ */
+u64 rpcrdma_reply_verf_len(const void *msg, u32 len)
+{
+	const u8 *p = msg;
+
+	/* xid, REPLY, MSG_ACCEPTED, flavor, length */
+	if (len < 5 * RPCRDMA_WORD ||
+	    get_u32(p + AT_RPC_TYPE) != RPCRDMA_DIR_REPLY || get_u32(p + 8))
+		return 0;
+	return rpcrdma_xdr_roundup(get_u32(p + 16));
+}
+
+/**
  * rpcrdma_hdr_grant - the credits that a message grants
  * @hdr: header as rpcrdma_decode() left it
  * @most: number of Receives for Replies, at least one

@@ -163,6 +163,32 @@ static void answers_may_be_reply(struct kunit *test)
 }
 
 /* Of a message in a chunk: what the decoder sees of one that is inline */
+static void answers_verifier(struct kunit *test)
+{
+	static const struct {
+		u32 msg[5];
+		u32 len;
+		u64 want;
+	} cases[] = {
+		{ { XID, 1, 0, 0, 0 }, 20, 0 },
+		{ { XID, 1, 0, 2, 8 }, 20, 8 },
+		{ { XID, 1, 0, 2, 8 }, 28, 8 },
+		{ { XID, 1, 0, 6, 37 }, 60, 40 },
+		{ { XID, 1, 0, 6, 0xffffffff }, 60, 0x100000000ULL },
+		{ { XID, 1, 0, 2, 8 }, 19, 0 },
+		{ { XID, 1, 1, 2, 8 }, 20, 0 },
+		{ { XID, 0, 0, 2, 8 }, 20, 0 },
+		{ { XID, 2, 0, 2, 8 }, 20, 0 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_reply_verf_len(frame_octets(test, cases[i].msg, 20),
+							   cases[i].len),
+				    cases[i].want, "case %u", i);
+}
+
 static void answers_is_message_of(struct kunit *test)
 {
 	static const struct {
@@ -397,6 +423,7 @@ static struct kunit_case answers_test_cases[] = {
 	KUNIT_CASE(answers_complete),
 	KUNIT_CASE(answers_may_be_reply),
 	KUNIT_CASE(answers_is_message_of),
+	KUNIT_CASE(answers_verifier),
 	KUNIT_CASE(answers_grant),
 	KUNIT_CASE(answers_grant_direction),
 	KUNIT_CASE_PARAM(answers_within, within_gen_params),

@@ -29,6 +29,10 @@ static int xprt_rdma_place_around(struct xprt_rdma_req *req, const u8 *body,
 	    len + tail->iov_len > req->rbuf_size)
 		return -EIO;
 	if (len > head->iov_len) {
+		/* Other bytes than a verifier's would go before the data */
+		if (len - head->iov_len >
+		    rpcrdma_reply_verf_len(body ?: head->iov_base, len))
+			return -EIO;
 		/* A Reply chunk covers both: it is in place if they adjoin */
 		if (!body && tail->iov_base != head->iov_base + head->iov_len)
 			return -EIO;

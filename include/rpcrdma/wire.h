@@ -241,6 +241,7 @@ rpcrdma_fault_errcode(enum rpcrdma_fault fault)
 
 bool rpcrdma_is_msg_of(const void *msg, const struct rpcrdma_hdr *hdr,
 		       enum rpcrdma_direction type);
+u64 rpcrdma_reply_verf_len(const void *msg, u32 len);
 u32 rpcrdma_hdr_grant(const struct rpcrdma_hdr *hdr, u32 most, u32 granted,
 		      bool matched);
 bool rpcrdma_reply_within(const struct rpcrdma_hdr *hdr, u64 write_offered,

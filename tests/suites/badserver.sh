@@ -49,7 +49,7 @@ proxy_rules() {
 
 bad_files() {
 	local i
-	iocheck write -l 128k -b 64k $EXPORT/file
+	iocheck write -l 128k -b 64k -t $EXPORT/file
 	iocheck write -l 4095 -b 64k $EXPORT/odd
 	iocheck write -l 3001 -b 64k $EXPORT/part
 	iocheck write -l 2m -b 64k $EXPORT/large

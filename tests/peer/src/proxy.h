@@ -253,6 +253,7 @@ struct deviation {
 	bool		oversize;	/* RDMA_MSG of any length */
 	bool		inline_pad;	/* XDR roundup, behind the length */
 	uint32_t	verifier;	/* bytes of an AUTH_SHORT verifier */
+	uint32_t	trailer;	/* bytes behind the data, inline */
 	bool		msgp;
 	bool		done;		/* RDMA_DONE before the Reply */
 	bool		other_first;	/* a copy with an unused XID */

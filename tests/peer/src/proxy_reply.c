@@ -176,6 +176,8 @@ static bool write_list(struct reply *r)
 	rest = call->dev.inline_pad ? pad : 0;
 	memmove(call->reply + item.at, call->reply + item.at + item.len, rest);
 	r->body_len = item.at + rest;
+	memset(r->body + r->body_len, 0, min(call->dev.trailer, MAX_VERIFIER));
+	r->body_len += min(call->dev.trailer, MAX_VERIFIER);
 	return true;
 }
 

@@ -142,6 +142,7 @@ static const struct action actions[] = {
 	ACTION("oversize", NULL, set_flag, oversize),
 	ACTION("inline-pad", NULL, set_flag, inline_pad),
 	ACTION("verifier", NULL, set_number, verifier),
+	ACTION("trailer", NULL, set_number, trailer),
 	ACTION("msgp", NULL, set_flag, msgp),
 	ACTION("done", NULL, set_flag, done),
 	ACTION("other-xid", NULL, set_flag, other_first),
