@@ -106,8 +106,13 @@ static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
 				       "connection handshake failed");
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-				       "peer does not answer");
+		/*
+		 * Of an established connection only a hint: the link address of the
+		 * neighbour changed. Retries of the device find out what it means.
+		 */
+		if (!rpcrdma_ep_live(ep))
+			rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
+					       "peer does not answer");
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		rpcrdma_ep_rejected(ep, event->status);
