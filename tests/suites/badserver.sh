@@ -367,6 +367,7 @@ bad_load_starve() {
 	before=$(bad_sum reg_mrs)
 	echo 'p:starve/grow xprt_rdma_mrs_grow' >>/sys/kernel/tracing/kprobe_events
 	mkdir $grown
+	# shellcheck disable=SC2064 # $grown is local
 	trap "rmdir $grown; echo '-:starve/grow' >>/sys/kernel/tracing/kprobe_events" EXIT
 	echo 1 >$grown/events/starve/enable
 	for i in 1 2; do
