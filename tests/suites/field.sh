@@ -3,8 +3,8 @@
 #
 # What administrators do with a mount, and what happens to it: a suite for each kind. tests/soak
 # runs all, 60-faults those in which the transport has a part of its own: Calls that outlive
-# their thread, transports that come and go below a mount, addresses with a scope, a suspend. They
-# run with the stock module as well: SERVER=stock CLIENT=stock.
+# their thread, transports that come and go below a mount, addresses with a scope, a suspend. For
+# the stock module: SERVER=stock CLIENT=stock.
 
 # field_io FILE SEED: 200,001 bytes, through the page cache to the server and back
 field_io() {
