@@ -246,7 +246,7 @@ static void expect_decoded(const struct header *h, const u8 *buf, u32 len)
 	EXPECT(hdr.option == h->option && hdr.inv_handle == h->handle);
 	EXPECT(hdr.body == len && hdr.body_len == h->body);
 	if (h->option || h->body)
-		EXPECT(rpcrdma_hdr_direction(&hdr) == h->direction);
+		EXPECT(hdr.direction == h->direction);
 	expect_lists(h, &hdr);
 }
 
