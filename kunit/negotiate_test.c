@@ -3,7 +3,7 @@
  * KUnit suite of xprtrdma/negotiate.c: what happens, event by event.
  */
 #include "suites.h"
-#include "../xprtrdma/negotiate.h"
+#include "../xprtrdma/plan.h"
 
 #define MEMORY		600000U
 #define PATIENCE	10000U

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * KUnit suite of common/wire.c.
+ * KUnit suite of common/wire_encode.c.
  */
 #include "suites.h"
 #include "rich_frame.h"

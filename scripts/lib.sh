@@ -10,9 +10,9 @@ TESTS=$ROOT/tests
 CACHE=${RPCRDMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpcrdma-kmod}
 
 # The layer without a kernel: built in user space, too. Kbuild has a list of its own.
-PURE=(common/{wire,wire_v2,dispatch,cm_private,queue_sizes,send_slots}.c
+PURE=(common/{wire_decode,wire_encode,wire_v2,dispatch,cm_private,queue_sizes,send_slots}.c
       xprtrdma/{plan,negotiate}.c svcrdma/layout.c)
-PURE_HEADERS=(include/rpcrdma/{wire_os,wire,queues}.h xprtrdma/{plan,negotiate}.h
+PURE_HEADERS=(include/rpcrdma/{wire_os,wire,queues}.h xprtrdma/plan.h
 	      svcrdma/layout.h)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }

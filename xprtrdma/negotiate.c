@@ -4,7 +4,7 @@
  * machine (draft-cel-nfsv4-rpcrdma-version-two-00, section 5), and its inline
  * thresholds (section 2.3). Pure: time is a parameter.
  */
-#include "negotiate.h"
+#include "plan.h"
 
 /* A new transport speaks version 1 until xprt_rdma_nego_begin() */
 void xprt_rdma_nego_init(struct xprt_rdma_nego *nego)

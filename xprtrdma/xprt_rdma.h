@@ -18,7 +18,6 @@
 #include <linux/sunrpc/xprt.h>
 
 #include "rpcrdma/endpoint.h"
-#include "negotiate.h"
 #include "plan.h"
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * A second decoder of Transport Headers, written from RFC 8166, the draft of
- * version 2 and the table of answers and not from wire.c: it takes the whole XDR apart first,
- * into arrays, and looks at what that means afterwards. Slow, and shares no
- * code with the first. The wire target wants them to agree.
+ * version 2 and the table of answers and not from wire_decode.c: it takes the
+ * whole XDR apart first, into arrays, and looks at what that means afterwards.
+ * Slow, and shares no code with the first. The wire target wants them to agree.
  */
 #ifndef RPCRDMA_FUZZ_REFERENCE_H
 #define RPCRDMA_FUZZ_REFERENCE_H
