@@ -377,23 +377,24 @@ static void rpcrdma_probe_done(struct rpcrdma_chain *chain,
  * no memory and no Receive of the peer, which does not see it (InfiniBand, C9-88;
  * RFC 5040, section 5.2). The connection fails if it is not acknowledged.
  *
- * Nothing happens while other WRs wait for slots. Context: process.
+ * Context: process.
  */
 static void rpcrdma_sendq_probe(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
+	bool probing;
 
 	spin_lock(&sq->lock);
-	if (sq->open && !sq->probing && list_empty(&sq->waiting) &&
-	    rpcrdma_slots_fit(&sq->slots, 1)) {
-		sq->probing = true;
-		sq->probe_wr.wr.opcode = IB_WR_RDMA_WRITE;
-		rpcrdma_chain_init(&sq->probe, rpcrdma_probe_done);
-		rpcrdma_chain_append(ep, &sq->probe, &sq->probe_wr.wr);
-		sq->probe.ep = ep;
-		rpcrdma_chain_post(ep, &sq->probe);
-	}
+	probing = sq->probing;
+	sq->probing = true;
 	spin_unlock(&sq->lock);
+	if (probing)
+		return;
+	sq->probe_wr.wr.opcode = IB_WR_RDMA_WRITE;
+	rpcrdma_chain_init(&sq->probe, rpcrdma_probe_done);
+	rpcrdma_chain_append(ep, &sq->probe, &sq->probe_wr.wr);
+	if (rpcrdma_sendq_post(ep, &sq->probe, false))
+		rpcrdma_probe_done(&sq->probe, IB_WC_WR_FLUSH_ERR);
 }
 
 /*

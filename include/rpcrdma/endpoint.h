@@ -108,7 +108,7 @@ struct rpcrdma_chain {
  * @posted: posted chains with a @done, in order
  * @probe: has one WR, an RDMA Write of no bytes
  * @probe_wr: that WR
- * @probing: @probe is posted
+ * @probing: @probe is with the queue
  */
 struct rpcrdma_sendq {
 	spinlock_t lock;
