@@ -102,8 +102,8 @@ static bool plan_credits(struct rpcrdma_queue_sizes *sizes,
  * credits fall to one; batching of Receives takes the rest.
  *
  * Return: 0, or -EINVAL if the device cannot carry one forward credit (and one
- * reverse, if wanted), has no SGE, or cannot register memory that must be, the
- * largest payload in 16 MRs.
+ * reverse, if wanted), has no SGE, or needs more than 16 MRs to register the
+ * largest payload, or has none.
  */
 int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 			const struct rpcrdma_queue_want *want,

@@ -153,8 +153,7 @@ void svc_rdma_call_put(struct svc_rdma_call *call)
 	struct svc_rdma_conn *conn = call->conn;
 
 	svc_rdma_call_put_recv(call);
-	if (call->pages_charged)
-		svc_rdma_call_put_reads(call);
+	svc_rdma_call_put_reads(call);
 	if (call->nr_pages)
 		svc_rdma_pages_put(call->pages, call->nr_pages);
 	call->nr_pages = 0;
@@ -170,6 +169,8 @@ void svc_rdma_call_put_reads(struct svc_rdma_call *call)
 	struct svc_rdma_conn *conn = call->conn;
 	u32 pages = call->pages_charged;
 
+	if (!pages)
+		return;
 	svc_rdma_rwset_release(conn, &call->reads);
 	call->pages_charged = 0;
 	svc_rdma_uncharge(conn, pages, 0, 0);
@@ -280,6 +281,12 @@ out_uncount:
 	return ERR_PTR(-ENOMEM);
 }
 
+static void send_begin(struct svc_rdma_send *send, u32 vers)
+{
+	rpcrdma_enc_init(&send->enc, send->buf.data,
+			 rpcrdma_ep_inline_send(send->conn->ep, vers));
+}
+
 /*
  * Begins a message of version @vers: a context with an empty header, or an
  * error. Called within svc_rdma_enter(); sleeps as @gfp says, if there is no
@@ -299,8 +306,7 @@ struct svc_rdma_send *svc_rdma_send_get(struct svc_rdma_conn *conn, u32 vers,
 	else
 		send = send_alloc(conn, gfp);
 	if (!IS_ERR(send))
-		rpcrdma_enc_init(&send->enc, send->buf.data,
-				 rpcrdma_threshold(conn->ep->prop.inline_send, vers));
+		send_begin(send, vers);
 	return send;
 }
 
@@ -312,8 +318,7 @@ static void send_release(struct svc_rdma_send *send)
 	while (send->nr_sge > 1)
 		rpcrdma_unmap_page(send->conn->ep, &send->sge[--send->nr_sge],
 				   DMA_TO_DEVICE);
-	if (send->writes.last || send->writes.mrs)
-		svc_rdma_rwset_release(send->conn, &send->writes);
+	svc_rdma_rwset_release(send->conn, &send->writes);
 	if (send->nr_pages)
 		release_pages(send->pages, send->nr_pages);
 	send->nr_pages = 0;
@@ -326,8 +331,7 @@ static void send_release(struct svc_rdma_send *send)
 void svc_rdma_send_reset(struct svc_rdma_send *send, u32 vers)
 {
 	send_release(send);
-	rpcrdma_enc_init(&send->enc, send->buf.data,
-			 rpcrdma_threshold(send->conn->ep->prop.inline_send, vers));
+	send_begin(send, vers);
 }
 
 /* The message was not posted, or is complete */

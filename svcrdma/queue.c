@@ -31,20 +31,14 @@
 /* Pages of all connections; exact to this number for each processor */
 #define PINNED_BATCH	256
 
-static u32 limit_now(const struct svc_rdma_page_limit *limit)
-{
-	return rpcrdma_plan_page_share(limit->max,
-				       percpu_counter_read_positive(&svc_rdma_pinned),
-				       READ_ONCE(svc_rdma_max_total_size) >> PAGE_SHIFT);
-}
-
 /* May there be so many pages more? Volatile without queue->lock */
 static bool pages_fit(const struct svc_rdma_page_limit *limit, u32 pages)
 {
-	u32 charged = READ_ONCE(limit->charged);
+	u32 most = rpcrdma_plan_page_share(limit->max,
+					   percpu_counter_read_positive(&svc_rdma_pinned),
+					   READ_ONCE(svc_rdma_max_total_size) >> PAGE_SHIFT);
 
-	return !charged ||
-	       rpcrdma_plan_pages_fit(charged, pages, limit_now(limit));
+	return rpcrdma_plan_pages_fit(READ_ONCE(limit->charged), pages, most);
 }
 
 /* May nfsd have a Call, whose Reply may need pages? Volatile */

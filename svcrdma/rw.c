@@ -316,6 +316,8 @@ void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_rw *rw;
 
+	if (!set->last && !set->mrs)
+		return;
 	for (rw = set->last; rw; rw = rw->next)
 		rdma_rw_ctx_destroy(&rw->ctx, ep->qp, ep->id->port_num,
 				    rw->sgl, rw->nents, set->dir);

@@ -300,9 +300,9 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 	wr->ex.invalidate_rkey = inv_handle;
 
 	rpcrdma_chain_init(&send->chain, send_done);
-	if (send->writes.last)
-		wr = svc_rdma_rwset_wrs(conn, &send->writes, &send->chain, wr);
-	rpcrdma_chain_append(conn->ep, &send->chain, wr);
+	rpcrdma_chain_append(conn->ep, &send->chain,
+			     svc_rdma_rwset_wrs(conn, &send->writes,
+						&send->chain, wr));
 	send->chain.unsignalled_ok = send->nr_sge == 1 && !send->writes.last;
 	rc = rpcrdma_sendq_post(conn->ep, &send->chain, lone);
 	if (rc)
