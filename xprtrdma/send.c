@@ -211,25 +211,16 @@ static int xprt_rdma_encode_header(struct xprt_rdma_call *call, u32 max)
 {
 	bool nomsg = call->plan.mode == XPRT_RDMA_CALL_POSITION_ZERO;
 	struct xprt_rdma_req *req = call->req;
-	u32 xid = be32_to_cpu(req->rqst.rq_xid);
-	u32 credits = call->ep->sizes.credits;
 	struct rpcrdma_enc *enc = &call->enc;
 
+	xprt_rdma_version_form(call->rx, req);
 	rpcrdma_enc_init(enc, req->hdr.data, max);
-	if (list_empty(&req->mrs)) {
-		req->form = call->rx->version.plain_form;
-		rpcrdma_enc_msg(enc, xid, credits, &req->form);
-		req->write_offered = 0;
-		req->reply_offered = 0;
-	} else {
-		xprt_rdma_version_form(call->rx, req);
-		rpcrdma_enc_begin(enc, xid, credits,
-				  nomsg ? RPCRDMA_NOMSG : RPCRDMA_MSG,
-				  &req->form);
-		xprt_rdma_encode_lists(call);
-		rpcrdma_enc_end(enc);
-		call->rx->stats.nomsg_call_count += nomsg;
-	}
+	rpcrdma_enc_begin(enc, be32_to_cpu(req->rqst.rq_xid),
+			  call->ep->sizes.credits,
+			  nomsg ? RPCRDMA_NOMSG : RPCRDMA_MSG, &req->form);
+	xprt_rdma_encode_lists(call);
+	rpcrdma_enc_end(enc);
+	call->rx->stats.nomsg_call_count += nomsg;
 	return enc->overflow ? -EMSGSIZE : 0;
 }
 

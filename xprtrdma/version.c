@@ -97,7 +97,8 @@ void xprt_rdma_version_form(const struct xprt_rdma *rx,
 	struct xprt_rdma_mr *mr;
 	u32 best = 0;
 
-	req->form = rx->version.form;
+	req->form = list_empty(&req->mrs) ? rx->version.plain_form :
+					    rx->version.form;
 	if (!xprt_rdma_nego_invalidates(&rx->version.nego))
 		return;
 	list_for_each_entry(mr, &req->mrs, list) {

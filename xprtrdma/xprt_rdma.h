@@ -368,7 +368,6 @@ static inline void xprt_rdma_version_begin(struct xprt_rdma *rx,
 {
 	mutex_lock(&rx->lock);
 	WRITE_ONCE(ep->version, RPCRDMA_V1);
-	rx->version.plain_form.vers = RPCRDMA_V1;
 	WRITE_ONCE(rx->inline_send, ep->prop.inline_send);
 	WRITE_ONCE(rx->inline_recv, ep->prop.inline_recv);
 	mutex_unlock(&rx->lock);
