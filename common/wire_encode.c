@@ -68,6 +68,16 @@ void rpcrdma_enc_begin(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 }
 
 /**
+ * rpcrdma_enc_end - end the Transport Header
+ * @enc: cursor behind the chunk lists; an RPC message may follow
+ */
+void rpcrdma_enc_end(struct rpcrdma_enc *enc)
+{
+	if (rpcrdma_is_v2(RPCRDMA_VERS_MAX) && enc->option)
+		rpcrdma_v2_enc_end(enc);
+}
+
+/**
  * rpcrdma_enc_msg - write the whole header of a message without chunks
  * @enc: cursor, fresh; the RPC message follows
  * @xid: of the RPC, host order

@@ -84,10 +84,6 @@ void rpcrdma_v2_enc_option(struct rpcrdma_enc *enc, enum rpcrdma_proc proc,
 	enc_u32(enc, form->inv_handle);
 }
 
-/**
- * rpcrdma_v2_enc_end - set the length of the option's data
- * @enc: cursor behind the chunk lists, with an option
- */
 void rpcrdma_v2_enc_end(struct rpcrdma_enc *enc)
 {
 	u32 at = enc->option + RPCRDMA_WORD;

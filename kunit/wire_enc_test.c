@@ -82,6 +82,10 @@ static void wire_encode_empty(struct kunit *test)
 	rpcrdma_enc_list_end(&enc);
 
 	expect_octets(test, &enc, want, sizeof(want));
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	rpcrdma_enc_msg(&enc, XID, 32, &v1_form);
+	expect_octets(test, &enc, want, sizeof(want));
 }
 
 static void wire_encode_errors(struct kunit *test)
@@ -183,6 +187,10 @@ static void wire_encode_option_empty(struct kunit *test)
 	rpcrdma_enc_list_end(&enc);
 	rpcrdma_enc_end(&enc);
 
+	expect_octets(test, &enc, want, sizeof(want));
+
+	rpcrdma_enc_init(&enc, buf, sizeof(buf));
+	rpcrdma_enc_msg(&enc, XID, 32, &form);
 	expect_octets(test, &enc, want, sizeof(want));
 }
 #endif /* CONFIG_RPCRDMA_V2 */

@@ -36,16 +36,16 @@ struct svc_rdma_pool {
 /* By node; those that can be online have one */
 static struct svc_rdma_pool **pools;
 
-int svc_rdma_pools_alloc(void)
+int svc_rdma_pools_alloc(gfp_t gfp)
 {
 	struct svc_rdma_pool *pool;
 	int node;
 
-	pools = kcalloc(nr_node_ids, sizeof(*pools), GFP_KERNEL);
+	pools = kcalloc(nr_node_ids, sizeof(*pools), gfp);
 	if (!pools)
 		return -ENOMEM;
 	for_each_node(node) {
-		pool = kvzalloc_node(sizeof(*pool), GFP_KERNEL, node);
+		pool = kvzalloc_node(sizeof(*pool), gfp, node);
 		if (!pool) {
 			svc_rdma_pools_free();
 			return -ENOMEM;

@@ -381,7 +381,7 @@ int svc_rdma_init(void)
 {
 	int rc;
 
-	rc = svc_rdma_pools_alloc();
+	rc = svc_rdma_pools_alloc(GFP_KERNEL);
 	if (rc)
 		return rc;
 	rc = svc_rdma_sysctl_init();

@@ -426,7 +426,7 @@ static inline bool svc_rdma_page_is_shared(struct page *page)
 	return page_ref_count(page) != 1;
 }
 
-int svc_rdma_pools_alloc(void);
+int svc_rdma_pools_alloc(gfp_t gfp);
 void svc_rdma_pools_free(void);
 void svc_rdma_pages_put(struct page **pages, unsigned int nr);
 struct page *svc_rdma_page_replace(struct page *page);

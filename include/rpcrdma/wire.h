@@ -296,6 +296,7 @@ void rpcrdma_enc_segment(struct rpcrdma_enc *enc,
 			 const struct rpcrdma_segment *seg);
 void rpcrdma_enc_chunk_return(struct rpcrdma_enc *enc,
 			      const struct rpcrdma_chunk *chunk, u64 written);
+void rpcrdma_enc_end(struct rpcrdma_enc *enc);
 void rpcrdma_enc_msg(struct rpcrdma_enc *enc, u32 xid, u32 credits,
 		     const struct rpcrdma_form *form);
 void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
@@ -444,19 +445,10 @@ void rpcrdma_v2_enc_option(struct rpcrdma_enc *enc, enum rpcrdma_proc proc,
 			   const struct rpcrdma_form *form);
 void rpcrdma_v2_enc_end(struct rpcrdma_enc *enc);
 
-/* ---- encoding, continued ---- */
-
 /* End the Read or Write list, or write no Reply chunk */
 static inline void rpcrdma_enc_list_end(struct rpcrdma_enc *enc)
 {
 	enc_u32(enc, 0);
-}
-
-/* The chunk lists are complete; an RPC message may follow */
-static inline void rpcrdma_enc_end(struct rpcrdma_enc *enc)
-{
-	if (rpcrdma_is_v2(RPCRDMA_VERS_MAX) && enc->option)
-		rpcrdma_v2_enc_end(enc);
 }
 
 #endif /* RPCRDMA_WIRE_H */
