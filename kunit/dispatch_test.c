@@ -174,6 +174,7 @@ static void answers_verifier(struct kunit *test)
 		{ { XID, 1, 0, 2, 8 }, 20, 8 },
 		{ { XID, 1, 0, 2, 8 }, 28, 8 },
 		{ { XID, 1, 0, 6, 37 }, 60, 40 },
+		{ { XID, 1, 0, 0xff000006, 37 }, 60, 40 },
 		{ { XID, 1, 0, 6, 0xffffffff }, 60, 0x100000000ULL },
 		{ { XID, 1, 0, 2, 8 }, 19, 0 },
 		{ { XID, 1, 1, 2, 8 }, 20, 0 },

@@ -284,7 +284,7 @@ out_uncount:
 static void send_begin(struct svc_rdma_send *send, u32 vers)
 {
 	rpcrdma_enc_init(&send->enc, send->buf.data,
-			 rpcrdma_ep_inline_send(send->conn->ep, vers));
+			 rpcrdma_threshold(send->conn->ep->prop.inline_send, vers));
 }
 
 /*

@@ -4,7 +4,7 @@
 # Every sysctl of either side: both ends of its range, one past them, and what is no
 # number; and a mount at each end.
 
-# NAME LEAST MOST, and "mount" where a mount is made with each of the two
+# NAME LEAST MOST, and "mount" where a mount is made with each of the two; "bytes" has 64 bits
 sysctls_table() {
 	case $1 in
 	client)
@@ -30,6 +30,7 @@ sysctls_table() {
 			max_outbound_read_requests 1 255 mount
 			max_outbound_read_size 1060864 1073741824 mount
 			max_outbound_reply_size 1060864 1073741824 mount
+			max_total_size 1060864 18446744073709551615 bytes
 			keepalive 0 86400
 			max_version 1 2 mount
 			rdma_stat_rq_starve 0 0
@@ -50,7 +51,7 @@ sysctls_is() {
 
 # Whoever reads the table must not read it from the commands' standard input
 sysctls_bounds() {
-	local dir name least most rest bad was file
+	local dir name least most rest bad was file beyond
 	dir=$(sysctls_dir "$1")
 	while read -r name least most rest <&6; do
 		file=$dir/$name
@@ -59,7 +60,9 @@ sysctls_bounds() {
 		sysctls_is "$file" "$least"
 		sysctls_set "$file" "$most"
 		sysctls_is "$file" "$most"
-		for bad in $((least - 1)) $((most + 1)) 4294967296 99999999999999999999 -99999999999999999999 \
+		beyond=()
+		[ "$rest" = bytes ] || beyond=($((most + 1)) 4294967296)
+		for bad in $((least - 1)) "${beyond[@]}" 99999999999999999999 -99999999999999999999 \
 			'' x "${most}x" 0x 1.5; do
 			fails sysctls_set "$file" "$bad"
 			sysctls_is "$file" "$most"
