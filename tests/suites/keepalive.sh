@@ -18,12 +18,13 @@ keepalive_off() {
 	sleep 35
 	[ "$(on_server keepalive_of 2)" = "$writes" ]
 }
+# A message between two checks, such as one that renews the lease, puts the probe off
 keepalive_idle() {
 	local id writes
 	id=$(on_server keepalive_of 1)
 	writes=$(on_server keepalive_of 2)
-	on_server "echo 15 >$KEEPALIVE; wait_for 60 keepalive_probed $writes"
-	on_server "wait_for 60 keepalive_probed $((writes + 1))"
+	on_server "echo 15 >$KEEPALIVE; wait_for 120 keepalive_probed $writes"
+	on_server "wait_for 120 keepalive_probed $((writes + 1))"
 	[ "$(on_server keepalive_of 1)" = "$id" ]
 }
 # In both directions: not even a lease is renewed
