@@ -150,7 +150,7 @@ static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
 	ib_drain_rq(ep->qp);
 	ib_drain_sq(ep->qp);
 	/* If they could not post, a handler may still run */
-	flush_work(&ep->recv_cq->work);
+	rpcrdma_recvq_settle(ep);
 	flush_work(&ep->send_cq->work);
 	return rpcrdma_ep_all_back(ep);
 }
@@ -248,7 +248,6 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	ep->want = attr->want;
 	ep->connect_timeout = attr->connect_timeout;
 	ep->keepalive = attr->keepalive;
-	ep->send_poll = attr->send_poll;
 	ep->recv_poll = attr->recv_poll;
 	ep->last_error = attr->last_error;
 	ep->last_reason = attr->last_reason;
@@ -361,10 +360,11 @@ static int rpcrdma_ep_create_cqs(struct rpcrdma_ep *ep)
 	struct ib_cq *cq;
 
 	/* The responder's QP may get slots for MRs beyond sq_depth, but no
-	 * more than sq_depth of them are ever in use.
+	 * more than sq_depth of them are ever in use. The Send Queue's lock
+	 * leaves softirqs on.
 	 */
 	cq = ib_alloc_cq(ep->device, ep, ep->sizes.sq_depth, vector,
-			 ep->send_poll);
+			 IB_POLL_WORKQUEUE);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ep->send_cq = cq;

@@ -275,15 +275,24 @@ bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep)
 	return true;
 }
 
+/* No handler that began before is running on return. Context: may sleep */
+void rpcrdma_recvq_settle(struct rpcrdma_ep *ep)
+{
+	if (ep->recv_poll == IB_POLL_SOFTIRQ)
+		synchronize_rcu();
+	else
+		flush_work(&ep->recv_cq->work);
+}
+
 /*
  * Ignore completions from now on. On return none is being handled.
- * Context: process; the CQ is polled by a workqueue.
+ * Context: may sleep.
  */
 void rpcrdma_recvq_abandon(struct rpcrdma_ep *ep)
 {
 	if (ep->recvq)
 		WRITE_ONCE(ep->recvq->abandoned, true);
-	flush_work(&ep->recv_cq->work);
+	rpcrdma_recvq_settle(ep);
 }
 
 /* Take back the Receives whose completions are ignored, or cannot come. */

@@ -106,8 +106,12 @@ int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device)
 		ep->rdev = rdev;
 		strscpy(ep->dev_name, device->name, sizeof(ep->dev_name));
 		ep->device = device;
-		if (device->ops.driver_id == RDMA_DRIVER_RXE)
+		if (device->ops.driver_id == RDMA_DRIVER_RXE) {
 			ep->quirks = RPCRDMA_QUIRK_EARLY_READ_COMPLETION;
+			/* From a thread a softirq is one more switch */
+			if (RPCRDMA_RXE_COMPLETES_IN_THREAD)
+				ep->recv_poll = IB_POLL_WORKQUEUE;
+		}
 		rc = 0;
 		break;
 	}

@@ -43,6 +43,10 @@
 #define RPCRDMA_XPO_SECURE_PORT(fn) .xpo_secure_port = (fn),
 #endif
 
+/* rxe of 6.1 completes work requests in softirqs, later ones in a workqueue */
+#define RPCRDMA_RXE_COMPLETES_IN_THREAD \
+	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0))
+
 /*
  * 6.1 queues a callback for the service's threads in a list with a lock of its
  * own. Those of one transport leave the queue for a list (by rq_bc_pa_list), and

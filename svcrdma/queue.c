@@ -140,9 +140,9 @@ int svc_rdma_queue_setup(struct svc_rdma_conn *conn)
 /* No completion touches the svc_xprt afterwards */
 void svc_rdma_queue_detach(struct svc_rdma_conn *conn)
 {
-	spin_lock(&conn->queue.lock);
+	spin_lock_bh(&conn->queue.lock);
 	conn->queue.detached = true;
-	spin_unlock(&conn->queue.lock);
+	spin_unlock_bh(&conn->queue.lock);
 }
 
 /* rpcrdma_ep_ops.closing: the connection has failed, sunrpc is to close it */
@@ -150,10 +150,10 @@ void svc_rdma_queue_close(struct rpcrdma_ep *ep)
 {
 	struct svc_rdma_conn *conn = ep->owner;
 
-	spin_lock(&conn->queue.lock);
+	spin_lock_bh(&conn->queue.lock);
 	if (!conn->queue.detached)
 		svc_xprt_deferred_close(&conn->xprt);
-	spin_unlock(&conn->queue.lock);
+	spin_unlock_bh(&conn->queue.lock);
 }
 
 /* rpcrdma_ep_ops.received: a thread, which may sleep, is to decode it */
@@ -163,10 +163,10 @@ void svc_rdma_queue_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	struct svc_rdma_queue *queue = &conn->queue;
 
 	percpu_counter_inc(&svc_rdma_stat_recv);
-	spin_lock(&queue->lock);
+	spin_lock_bh(&queue->lock);
 	queue->ring[queue->end++ & queue->mask] = recv;
 	wake_thread(conn);
-	spin_unlock(&queue->lock);
+	spin_unlock_bh(&queue->lock);
 }
 
 /*
@@ -178,13 +178,13 @@ void svc_rdma_queue_ready(struct svc_rdma_call *call)
 	struct svc_rdma_conn *conn = call->conn;
 	struct svc_rdma_queue *queue = &conn->queue;
 
-	spin_lock(&queue->lock);
+	spin_lock_bh(&queue->lock);
 	list_add_tail(&call->list, &queue->ready);
 	if (svc_rdma_may_reply(conn))
 		wake_thread(conn);
 	else
 		queue->replies.waits++;
-	spin_unlock(&queue->lock);
+	spin_unlock_bh(&queue->lock);
 }
 
 /* Charges the Reads of a Call. False: the Call is in the wait list now */
@@ -193,7 +193,7 @@ bool svc_rdma_queue_reads(struct svc_rdma_call *call)
 	struct svc_rdma_queue *queue = &call->conn->queue;
 	bool begin;
 
-	spin_lock(&queue->lock);
+	spin_lock_bh(&queue->lock);
 	/* In order with Calls that wait already */
 	begin = list_empty(&queue->waiting) && reads_fit(queue, call);
 	if (begin) {
@@ -202,7 +202,7 @@ bool svc_rdma_queue_reads(struct svc_rdma_call *call)
 		list_add_tail(&call->list, &queue->waiting);
 		queue->reads.waits++;
 	}
-	spin_unlock(&queue->lock);
+	spin_unlock_bh(&queue->lock);
 	return begin;
 }
 
@@ -222,7 +222,7 @@ void svc_rdma_queue_next(struct svc_rdma_conn *conn,
 
 	*call = NULL;
 	*recv = NULL;
-	spin_lock(&queue->lock);
+	spin_lock_bh(&queue->lock);
 	list = next_list(queue);
 	if (list)
 		*call = take_call(list);
@@ -232,7 +232,7 @@ void svc_rdma_queue_next(struct svc_rdma_conn *conn,
 		charge_reads(queue, *call);
 	if (queue->first == queue->end && !next_list(queue))
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
-	spin_unlock(&queue->lock);
+	spin_unlock_bh(&queue->lock);
 }
 
 /* Takes anything, whatever it waits for. False: all lists are empty */
@@ -243,20 +243,20 @@ bool svc_rdma_queue_drop(struct svc_rdma_conn *conn,
 	struct svc_rdma_queue *queue = &conn->queue;
 
 	*call = NULL;
-	spin_lock(&queue->lock);
+	spin_lock_bh(&queue->lock);
 	*recv = take_received(queue);
 	if (!*recv)
 		*call = take_call(&queue->ready) ? : take_call(&queue->waiting);
-	spin_unlock(&queue->lock);
+	spin_unlock_bh(&queue->lock);
 	return *recv || *call;
 }
 
 /* The pages of a Reply are charged even if they exceed the limit */
 void svc_rdma_charge_reply(struct svc_rdma_conn *conn, u32 pages)
 {
-	spin_lock(&conn->queue.lock);
+	spin_lock_bh(&conn->queue.lock);
 	charge(&conn->queue.replies, pages);
-	spin_unlock(&conn->queue.lock);
+	spin_unlock_bh(&conn->queue.lock);
 }
 
 /* MRs for RDMA Writes, which do not wait. False: other RPCs have them */
@@ -265,11 +265,11 @@ bool svc_rdma_charge_mrs(struct svc_rdma_conn *conn, u32 mrs)
 	struct svc_rdma_queue *queue = &conn->queue;
 	bool fit;
 
-	spin_lock(&queue->lock);
+	spin_lock_bh(&queue->lock);
 	fit = queue->mrs + mrs <= queue->max_mrs;
 	if (fit)
 		queue->mrs += mrs;
-	spin_unlock(&queue->lock);
+	spin_unlock_bh(&queue->lock);
 	return fit;
 }
 
@@ -278,7 +278,7 @@ void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
 {
 	struct svc_rdma_queue *queue = &conn->queue;
 
-	spin_lock(&queue->lock);
+	spin_lock_bh(&queue->lock);
 	queue->reads.charged -= read_pages;
 	WRITE_ONCE(queue->replies.charged,
 		   queue->replies.charged - reply_pages);
@@ -288,7 +288,7 @@ void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
 				 PINNED_BATCH);
 	if (next_list(queue))
 		wake_thread(conn);
-	spin_unlock(&queue->lock);
+	spin_unlock_bh(&queue->lock);
 }
 
 static void limit_show(const struct svc_rdma_page_limit *limit,

@@ -221,9 +221,8 @@ static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
 		.inline_recv	= inline_size,
 		.max_version	= conn->limits.vers_max,
 		.keepalive	= &svc_rdma_keepalive,
-		/* The Send Queue's lock is a plain one: never in softirq */
-		.send_poll	= IB_POLL_WORKQUEUE,
-		.recv_poll	= IB_POLL_WORKQUEUE,
+		/* All that is done there is to wake a thread */
+		.recv_poll	= IB_POLL_SOFTIRQ,
 	};
 
 	return rpcrdma_ep_create(&attr);

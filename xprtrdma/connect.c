@@ -114,7 +114,6 @@ static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 			       READ_ONCE(xprt_rdma_max_version) : RPCRDMA_V1,
 		.connect_timeout = READ_ONCE(xprt_rdma_connect_timeout) * HZ,
 		/* Plain spinlocks of sunrpc's are taken: never in softirq */
-		.send_poll = IB_POLL_WORKQUEUE,
 		.recv_poll = IB_POLL_WORKQUEUE,
 		.last_error = rx->last_error,
 		.last_reason = rx->last_reason,

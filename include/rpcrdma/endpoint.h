@@ -243,9 +243,8 @@ struct rpcrdma_ep_ops {
  *	use to a Responder
  * @keepalive: seconds without a message after which the peer is probed; 0: never.
  *	NULL if the side closes idle connections by itself
- * @send_poll: context of Send completions; no softirq, they take the Send
- *	Queue's lock
- * @recv_poll: context of Receive completions; likewise, for the answers to them
+ * @recv_poll: context of Receive completions; no softirq for a side that sends or
+ *	frees in rpcrdma_ep_ops.received
  * @last_error: how the previous attempt to reach this peer ended; the same
  *	error for the same reason is not logged again
  * @last_reason: that reason; only compared
@@ -261,7 +260,6 @@ struct rpcrdma_ep_attr {
 	u32 max_version;
 	unsigned long connect_timeout;
 	const unsigned int *keepalive;
-	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
 	int last_error;
 	const char *last_reason;
@@ -339,7 +337,6 @@ struct rpcrdma_ep_counters {
  * @sg_gaps: the device registers memory with gaps
  * @connect_timeout: see struct rpcrdma_ep_attr
  * @keepalive: see struct rpcrdma_ep_attr
- * @send_poll: see struct rpcrdma_ep_attr
  * @recv_poll: see struct rpcrdma_ep_attr
  * @sendq: Send Queue
  * @recvq: Receive buffers it uses
@@ -398,7 +395,6 @@ struct rpcrdma_ep {
 	bool sg_gaps;
 	unsigned long connect_timeout;
 	const unsigned int *keepalive;
-	enum ib_poll_context send_poll;
 	enum ib_poll_context recv_poll;
 
 	struct rpcrdma_sendq sendq;
@@ -495,6 +491,7 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
 int rpcrdma_recvq_start(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_stop(struct rpcrdma_ep *ep);
 bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep);
+void rpcrdma_recvq_settle(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_abandon(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_flush(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep);
