@@ -114,31 +114,32 @@ void svc_rdma_rws_free(struct svc_rdma_conn *conn)
 }
 
 /*
- * Fills a context with up to @len bytes of one part of @buf; 0 if it has none
- * there. MRs have no gaps, and there is one between parts.
+ * Fills a context with up to @len bytes of @buf; 0 if it has none there. Not
+ * @gaps: of one part only, as MRs have no gaps, and there is one between parts.
  */
 static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
-		   u32 len)
+		   u32 len, bool gaps)
 {
 	unsigned int max = rw->large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
 	struct scatterlist *sg = rw->sgl;
 	struct svc_rdma_piece piece;
-	u32 done, n, nents = 1;
+	u32 done = 0, nents = 0, n;
 
 	if (rw->nents)
 		sg_unmark_end(&sg[rw->nents - 1]);
-	rw->nents = 0;
-	if (!svc_rdma_buf_piece(&piece, buf, at))
-		return 0;
-	done = min(piece.len, len);
-	sg_set_page(sg, piece.page, done, piece.offset);
-	len = min(len, piece.len + piece.left);
-	for (; done < len && nents < max; nents++) {
-		n = min_t(u32, len - done, PAGE_SIZE);
-		sg_set_page(++sg, *piece.next++, n, 0);
-		done += n;
-	}
-	sg_mark_end(sg);
+	do {
+		if (!svc_rdma_buf_piece(&piece, buf, at + done))
+			break;
+		n = min(piece.len, len - done);
+		sg_set_page(&sg[nents++], piece.page, n, piece.offset);
+		for (done += n; piece.left && done < len && nents < max; done += n) {
+			n = min3(piece.left, len - done, (u32)PAGE_SIZE);
+			sg_set_page(&sg[nents++], *piece.next++, n, 0);
+			piece.left -= n;
+		}
+	} while (gaps && done < len && nents < max);
+	if (nents)
+		sg_mark_end(&sg[nents - 1]);
 	rw->nents = nents;
 	return done;
 }
@@ -219,7 +220,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	if (!rw)
 		return -ENOMEM;
 	rw->next = NULL;
-	done = rw_fill(rw, buf, at, len);
+	done = rw_fill(rw, buf, at, len, !conn->queue.max_mrs);
 	rc = -EINVAL;
 	if (!done)
 		goto out;

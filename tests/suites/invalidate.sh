@@ -57,12 +57,30 @@ invalidate_inline() {
 	[ $(($(connection_sum reg_mrs) - before)) -le 2 ]
 }
 
+# On a device that needs no MRs for it head, pages and tail of a Reply go by one RDMA Write to
+# each segment, and the client offers one for the head and one for the pages
+invalidate_names() {
+	local i
+	mkdir -p $EXPORT/inv-names
+	for i in {1..300}; do : >"$EXPORT/inv-names/a-name-of-some-length-for-a-file-$i"; done
+}
+invalidate_one_write() {
+	local writes replies
+	writes=$(on_server connection_sum writes) replies=$(on_server connection_sum sends_inv)
+	[ "$(ls $MNT/inv-names | wc -l)" = 300 ]
+	writes=$(($(on_server connection_sum writes) - writes))
+	replies=$(($(on_server connection_sum sends_inv) - replies))
+	echo "$writes RDMA Writes, $replies Replies with chunks"
+	[ $writes -gt 0 ] && [ $writes -le $((2 * replies)) ]
+}
+
 # Before the device is used for anything
 suite_invalidate_probe() { check "kprobe on the driver" invalidate_probe; }
 
 # Guests: -e EARLY_SUITES=invalidate_probe -e SUITES="invalidate invalidate_report"
 suite_invalidate() {
 	local v
+	on_server invalidate_names >/dev/null
 	for v in ${INVALIDATE_VERSIONS:-3 4.2}; do
 		check "mount invalidate vers=$v" mount_nfs "vers=$v,rsize=524288,wsize=524288"
 		mountpoint -q $MNT || return 0
@@ -77,6 +95,7 @@ suite_invalidate() {
 			invalidate_only_remote 64 iocheck read -l 512k -b 8k -d $MNT/inv
 		check "512 KiB READ posts no LOCAL_INV vers=$v" \
 			invalidate_only_remote 8 iocheck read -l 4m -b 512k -d $MNT/inv
+		check "READDIR takes one RDMA Write for each segment vers=$v" invalidate_one_write
 		check "umount invalidate vers=$v" umount_nfs
 	done
 }
