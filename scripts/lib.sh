@@ -19,21 +19,39 @@ say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
 as_root() {
-	if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "this needs root or sudo: $*"
+	fi
 }
 
-# The release (uname -r) that "6.1", "6.12", "debug" or "kcsan" stands for here.
+# download PACKAGE[=VERSION]...: into the current directory. An old package index
+# may name a version that the mirror no longer has. root downloads as root,
+# because apt's own user cannot write here.
+download() {
+	apt-get download -qq -o APT::Sandbox::User=root "$@" && return 0
+	say "refreshing the package lists"
+	as_root apt-get update -q -o DPkg::Lock::Timeout=600
+	apt-get download -qq -o APT::Sandbox::User=root "$@"
+}
+
+# The release (uname -r) of "6.1", "6.12", "debug" or "kcsan". scripts/setup keeps
+# those of Debian as links in the cache: the release changes only when scripts/setup
+# has the image and the headers of another one.
 kernel_release() {
-	local meta
 	case $1 in
-	6.1) meta=linux-headers-amd64 ;;
-	6.12) meta=linux-headers-6.12-amd64 ;;
-	debug* | kcsan*) debug_release "$1"; return ;;
+	6.1 | 6.12) readlink "$CACHE/kernels/$1" || die "no kernel $1 yet: run scripts/setup" ;;
+	debug* | kcsan*) debug_release "$1" ;;
 	*) die "no such kernel: $1 (6.1, 6.12, debug, debug-6.12, kcsan, kcsan-6.12)" ;;
 	esac
-	dpkg-query -W -f '${Depends}\n' "$meta" 2>/dev/null |
-		sed -n 's/.*linux-headers-\(6[^ ,]*-amd64\).*/\1/p' | grep . ||
-		die "$meta is not installed: run scripts/setup"
+}
+
+# kernel_version SERIES: Debian's version of its packages, sources included
+kernel_version() {
+	cat "$CACHE/kernels/$1/.version" 2>/dev/null || die "no kernel $1 yet: run scripts/setup"
 }
 
 # Our own kernels: "debug" is of 6.1, "debug-6.12" of the other; "kcsan", "kcsan-6.12".
@@ -64,8 +82,7 @@ debug_key() {
 	*) die "no such kernel of our own: $1 (debug, debug-6.12, kcsan, kcsan-6.12)" ;;
 	esac
 	series=$(debug_series "$1")
-	ver=$(dpkg-query -W -f '${Version}' "linux-source-$series" 2>/dev/null) ||
-		die "linux-source-$series is not installed: run scripts/setup"
+	ver=$(kernel_version "$series") || exit
 	mapfile -t configs < <(debug_configs "$1")
 	printf '%s%s-%s\n' "$(debug_prefix "$1")" "${ver#"$series"}" "$(cat "${configs[@]}" | sha256sum | cut -c1-12)"
 }
@@ -81,17 +98,21 @@ debug_release() {
 
 # For make KDIR=…
 kernel_kdir() {
+	local release
+	release=$(kernel_release "$1") || exit
 	case $1 in
-	debug* | kcsan*) debug_release "$1" >/dev/null && debug_dir "$1" ;;
-	*) printf '/usr/src/linux-headers-%s\n' "$(kernel_release "$1")" ;;
+	debug* | kcsan*) debug_dir "$1" ;;
+	*) printf '%s/kernels/%s/headers/src/linux-headers-%s\n' "$CACHE" "$release" "$release" ;;
 	esac
 }
 
 # Where vmlinuz lies.
 kernel_dir() {
+	local release
+	release=$(kernel_release "$1") || exit
 	case $1 in
 	debug* | kcsan*) debug_dir "$1" ;;
-	*) printf '%s/kernels/%s\n' "$CACHE" "$(kernel_release "$1")" ;;
+	*) printf '%s/kernels/%s\n' "$CACHE" "$release" ;;
 	esac
 }
 
@@ -110,13 +131,38 @@ headers_release() {
 	sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' "$1/include/generated/utsrelease.h"
 }
 
-# What building one directory of a kernel takes of its source, and its
-# checkpatch.pl and kernel-doc: out of the source package once, and never
-# written to. Prints the directory.
+# source_tar SERIES: the tar archive of Debian's kernel source, on standard output.
+# Its package is in the cache from the first use on.
+source_tar() {
+	local deb
+	deb=$(source_package "$1") || return
+	dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/linux-source-$1.tar.xz" | xz -dc
+}
+
+source_package() {
+	local series=$1 ver deb tmp
+	ver=$(kernel_version "$series") || return
+	deb=$CACHE/source/linux-source-$series-$ver.deb
+	mkdir -p "$CACHE/source"
+	(
+		flock 9
+		[ ! -e "$deb" ] || exit 0
+		say "downloading linux-source-$series $ver (150 MB)" >&2
+		rm -rf "$CACHE/source/linux-source-$series-"*
+		tmp=$(mktemp -d "$CACHE/source/.new.XXXXXX")
+		(cd "$tmp" && download "linux-source-$series=$ver" >&2) && mv "$tmp"/*.deb "$deb"
+		rm -rf "$tmp"
+		[ -e "$deb" ]
+	) 9>"$CACHE/source/.lock-package" ||
+		die "cannot download linux-source-$series $ver: scripts/setup updates the kernels"
+	printf '%s\n' "$deb"
+}
+
+# Sources for the build of one directory, checkpatch.pl and kernel-doc: unpacked
+# once, and never written to. Prints the directory.
 source_tree() {
 	local series=$1 ver dir
-	ver=$(dpkg-query -W -f '${Version}' "linux-source-$series" 2>/dev/null) ||
-		die "linux-source-$series is not installed: run scripts/setup"
+	ver=$(kernel_version "$series") || return
 	dir=$CACHE/source/$series-$ver
 	mkdir -p "$CACHE/source"
 	(
@@ -124,14 +170,18 @@ source_tree() {
 		[ ! -d "$dir" ] || exit 0
 		rm -rf "$CACHE/source/$series-"*
 		mkdir "$dir.new"
-		source_unpack "linux-source-$series" "$dir.new" && mv "$dir.new" "$dir"
+		source_unpack "$series" "$dir.new" && mv "$dir.new" "$dir"
 	) 9>"$CACHE/source/.lock" || die "cannot unpack linux-source-$series"
 	printf '%s\n' "$dir"
 }
 
 # Kconfig files name each other, wherever they are.
 source_unpack() {
-	tar -C "$2" --strip-components=1 --wildcards -xf "/usr/src/$1.tar.xz" '*/Kconfig*' \
-		"$1"/{Makefile,Kbuild,scripts,include,kernel,arch/x86,net/Makefile,net/sunrpc} \
-		"$1"/tools/{Makefile,arch,build,include,lib,objtool,scripts}
+	local top=linux-source-$1
+	(
+		set -o pipefail
+		source_tar "$1" | tar -C "$2" --strip-components=1 --wildcards -x '*/Kconfig*' \
+			"$top"/{Makefile,Kbuild,scripts,include,kernel,arch/x86,net/Makefile,net/sunrpc} \
+			"$top"/tools/{Makefile,arch,build,include,lib,objtool,scripts}
+	)
 }
