@@ -6,7 +6,12 @@
 # demand: their libraries are large), and what belongs to one run (modules, test
 # scripts). Uncompressed because the guest is an emulator.
 #
+# Programs, libraries and files of Debian come from the root that root.sh describes.
+#
 # Sourced after lib.sh. Entry points: image_tools, image_fio, image_krb5, image_run.
+
+# shellcheck source=tests/vm/root.sh
+. "$TESTS/vm/root.sh"
 
 # Real programs: where busybox has an applet of the same name, it is not enough. Some no
 # script uses, nor what it starts: ss, nsenter, unshare, setpriv, stdbuf, showmount,
@@ -37,30 +42,37 @@ GUEST_MODULES=(
 	null_blk loop dm_mod ext4 xfs
 )
 
-guest_which() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
-
-# Hash of what an archive is made of: this file, and size and time of each input.
+# Hash of what an archive is made of: this file, our sources, and the packages.
 image_key() {
 	{
 		cat "$TESTS/vm/image.sh" "$TESTS/vm/init" "$TESTS"/vm/tools/*.c "$TESTS"/peer/src/*.[ch] \
 			"${PURE[@]/#/$ROOT/}" "${PURE_HEADERS[@]/#/$ROOT/}"
-		stat -Lc '%n %s %Y' "$@"
+		cat "$GUEST/.packages"
 	} | sha256sum | cut -c1-16
 }
 
-# A program and the libraries it needs, at their own paths.
+# image_add_program IMAGE FILE: a file of the packages, and the libraries it needs,
+# at their own paths
 image_add_program() {
-	local root=$1 file=$2
-	[ -e "$root$file" ] && return 0
-	install -D "$file" "$root$file"
-	image_add_libraries "$root" "$file"
+	local image=$1 file=$2
+	[ -e "$GUEST$file" ] || die "no $file in $GUEST"
+	[ ! -e "$image$file" ] || return 0
+	install -D "$GUEST$file" "$image$file"
+	image_add_libraries "$image" "$GUEST$file"
 }
 
+# ldd would find the host's.
 image_add_libraries() {
-	local root=$1 file=$2 lib
-	while read -r lib; do
-		[ -e "$root$lib" ] || install -D "$lib" "$root$lib"
-	done < <(ldd "$file" 2>/dev/null | grep -oE '/[^ ]+' | sort -u)
+	local image=$1 file=$2 dynamic name dir
+	dynamic=$(readelf -d "$file" 2>/dev/null)
+	for name in $(sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p' <<<"$dynamic"); do
+		# shellcheck disable=SC2046
+		for dir in /usr/lib64 /usr/lib/x86_64-linux-gnu /usr/lib \
+			$(sed -n 's/.*(R[UN]*PATH).*\[\(.*\)\]$/\1/p' <<<"$dynamic" | tr : ' '); do
+			[ ! -e "$GUEST$dir/$name" ] || break
+		done
+		image_add_program "$image" "$dir/$name"
+	done
 }
 
 image_pack() {
@@ -84,11 +96,10 @@ image_skeleton() {
 	: >"$root/var/lib/nfs/etab"
 	: >"$root/var/lib/nfs/rmtab"
 	: >"$root/etc/exports"
-	cp /etc/netconfig /etc/protocols /etc/rpc "$root/etc/"
-	[ ! -e /etc/services ] || cp /etc/services "$root/etc/"
+	cp "$GUEST"/etc/{netconfig,protocols,rpc,services} "$root/etc/"
 	# Of the drivers that the others name the guest has no libraries
 	mkdir "$root/etc/libibverbs.d"
-	cp /etc/libibverbs.d/{rxe,siw}.driver "$root/etc/libibverbs.d/"
+	cp "$GUEST"/etc/libibverbs.d/{rxe,siw}.driver "$root/etc/libibverbs.d/"
 	printf '%s\n' 'passwd: files' 'group: files' 'hosts: files' 'services: files' \
 		'protocols: files' 'rpc: files' 'netgroup: files' >"$root/etc/nsswitch.conf"
 	printf '%s\n' 'root:x:0:0::/root:/bin/bash' '_rpc:x:101:65534::/run/rpcbind:/bin/false' \
@@ -102,8 +113,8 @@ image_skeleton() {
 # busybox for everything small; its applets lose against real programs.
 image_busybox() {
 	local root=$1 applet
-	install -D /usr/bin/busybox "$root/usr/bin/busybox"
-	for applet in $(/usr/bin/busybox --list); do
+	install -D "$GUEST/usr/bin/busybox" "$root/usr/bin/busybox"
+	for applet in $("$GUEST/usr/bin/busybox" --list); do
 		case $applet in
 		busybox | ip | modprobe | insmod | rmmod | lsmod | depmod | modinfo | mount | umount | sh | ash) continue ;;
 		esac
@@ -153,13 +164,12 @@ image_tools_build() {
 	image_skeleton "$root"
 	image_busybox "$root"
 	for program in "${GUEST_PROGRAMS[@]}"; do
-		file=$(guest_which "$program") || die "no $program on this machine: run scripts/setup"
-		case $file in /bin/* | /sbin/*) file=/usr$file ;; esac
+		file=$(guest_which "$GUEST" "$program") || exit
 		rm -f "$root/usr/bin/$program"
 		image_add_program "$root" "$file"
 	done
 	for file in rxe siw; do
-		image_add_program "$root" "$(echo /usr/lib/x86_64-linux-gnu/libibverbs/lib$file-rdmav*.so)"
+		image_add_program "$root" "$(guest_glob "/usr/lib/x86_64-linux-gnu/libibverbs/lib$file-rdmav*.so")"
 	done
 	image_links "$root"
 	image_helpers "$root"
@@ -170,8 +180,7 @@ image_tools_build() {
 	rm -rf "$root"
 }
 
-# ldd names libraries by /lib; install -D followed our links, so nothing to do
-# but to make sure.
+# install -D follows our links: make sure that they are still there.
 image_merge_usr() {
 	local dir
 	for dir in bin sbin lib lib64; do
@@ -195,12 +204,8 @@ image_cached() {
 }
 
 image_tools() {
-	local program files=() file
-	for program in "${GUEST_PROGRAMS[@]}" busybox; do
-		file=$(guest_which "$program") || die "no $program on this machine: run scripts/setup"
-		files+=("$file")
-	done
-	image_cached tools "$CACHE/image/tools-$(image_key "${files[@]}").cpio"
+	GUEST=$(guest_root) || return
+	image_cached tools "$CACHE/image/tools-$(image_key).cpio"
 }
 
 # image_extra OUT FILE…: programs and plugins on top of the tools
@@ -216,26 +221,32 @@ image_extra() {
 }
 
 image_fio_build() { image_extra "$1" /usr/bin/fio; }
-image_fio() { image_cached fio "$CACHE/image/fio-$(image_key /usr/bin/fio).cpio"; }
-
-krb5_files() {
-	local program lib=/usr/lib/x86_64-linux-gnu
-	for program in "${KRB5_PROGRAMS[@]}"; do
-		guest_which "$program" || die "no $program on this machine: run scripts/setup"
-	done
-	# The KDC's database and event loop, svcgssd's names: loaded when they run
-	printf '%s\n' $lib/krb5/plugins/kdb/db2.so $lib/libnfsidmap/nsswitch.so $lib/libverto-*.so.1
+image_fio() {
+	GUEST=$(guest_root) || return
+	image_cached fio "$CACHE/image/fio-$(image_key).cpio"
 }
 
+# guest_glob PATTERN...: the files below the root, by their paths in it
+guest_glob() {
+	local pattern file
+	for pattern; do
+		for file in "$GUEST"$pattern; do printf '%s\n' "${file#"$GUEST"}"; done
+	done
+}
+
+# The KDC's database and event loop, svcgssd's names: loaded when they run
 image_krb5_build() {
-	local files
-	mapfile -t files < <(krb5_files)
-	image_extra "$1" "${files[@]}"
+	local out=$1 program file files lib=/usr/lib/x86_64-linux-gnu
+	mapfile -t files < <(guest_glob $lib/krb5/plugins/kdb/db2.so $lib/libnfsidmap/nsswitch.so "$lib/libverto-*.so.1")
+	for program in "${KRB5_PROGRAMS[@]}"; do
+		file=$(guest_which "$GUEST" "$program") || exit
+		files+=("$file")
+	done
+	image_extra "$out" "${files[@]}"
 }
 image_krb5() {
-	local files
-	mapfile -t files < <(krb5_files)
-	image_cached krb5 "$CACHE/image/krb5-$(image_key "${files[@]}").cpio"
+	GUEST=$(guest_root) || return
+	image_cached krb5 "$CACHE/image/krb5-$(image_key).cpio"
 }
 
 # ---- the kernel ----------------------------------------------------------------
@@ -262,7 +273,7 @@ image_unpack_kernel() {
 	read -r at length < <(od -An -tu4 -j $((0x248)) -N 8 "$from")
 	at=$(((setup + 1) * 512 + at))
 	[ "$(od -An -tx4 -j $at -N 4 "$from")" != " fd2fb528" ] || unpack=(zstd -dc)
-	tail -c +$((at + 1)) "$from" | head -c $((length - 4)) | "${unpack[@]}" >"$to.new" ||
+	head -c $((at + length - 4)) "$from" | tail -c +$((at + 1)) | "${unpack[@]}" >"$to.new" ||
 		die "cannot unpack $from"
 	mv "$to.new" "$to"
 }

@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The root that guests' programs, libraries and configuration come from: Debian
+# packages, unpacked into the cache with all that they depend on. Nothing of them
+# is installed on the host, and nothing of the host is in a guest, but for
+# programs that image.sh compiles.
+#
+# Sourced after lib.sh. Entry points: guest_root, guest_which, guest_root_fetch.
+
+GUEST_PACKAGES=(
+	busybox-static bash coreutils diffutils grep sed mawk procps
+	util-linux mount kmod iproute2 nftables netbase strace
+	dmsetup e2fsprogs xfsprogs acl fio
+	ibverbs-providers ibverbs-utils rdmacm-utils
+	nfs-common nfs-kernel-server nfs4-acl-tools rpcbind libtirpc-common
+	krb5-kdc krb5-admin-server
+)
+
+# Of this list of packages: checkouts may share the cache
+guest_root_dir() { printf '%s/guest/%s\n' "$CACHE" "$(sha256sum "$TESTS/vm/root.sh" | cut -c1-16)"; }
+
+guest_root() {
+	local dir
+	dir=$(guest_root_dir)
+	[ -e "$dir/.packages" ] || die "no programs for guests yet: run scripts/setup"
+	printf '%s\n' "$dir"
+}
+
+# guest_which ROOT PROGRAM: its path below ROOT
+guest_which() {
+	local dir
+	for dir in /usr/bin /usr/sbin; do
+		[ ! -e "$1$dir/$2" ] || { printf '%s\n' "$dir/$2"; return; }
+	done
+	die "no $2 in $1: add its package to GUEST_PACKAGES in tests/vm/root.sh"
+}
+
+# PACKAGE=VERSION of all that apt would install where nothing is installed
+guest_closure() {
+	apt-get install -s --no-install-recommends -o Dir::State::status="$1" \
+		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "${GUEST_PACKAGES[@]}" |
+		sed -n 's/^Inst \([^ ]*\) (\([^ ]*\) .*/\1=\2/p' | sort
+}
+
+guest_root_fetch() {
+	local dir tmp
+	dir=$(guest_root_dir)
+	mkdir -p "${dir%/*}"
+	rm -rf "${dir%/*}"/.new.*
+	tmp=$(mktemp -d "${dir%/*}/.new.XXXXXX")
+	: >"$tmp/status"
+	guest_closure "$tmp/status" >"$tmp/packages" || :
+	if [ -s "$tmp/packages" ] && ! cmp -s "$tmp/packages" "$dir/.packages"; then
+		say "downloading $(wc -l <"$tmp/packages") packages for the guests (85 MB)"
+		mkdir "$tmp/debs" "$tmp/root"
+		# shellcheck disable=SC2046
+		(cd "$tmp/debs" && download $(cat "$tmp/packages"))
+		guest_root_unpack "$tmp/debs" "$tmp/root"
+		cp "$tmp/packages" "$tmp/root/.packages"
+		rm -rf "$dir"
+		mv "$tmp/root" "$dir"
+		find "${dir%/*}" -mindepth 2 -maxdepth 2 -name .packages -mtime +30 -printf '%h\0' | xargs -0r rm -rf
+		say "programs for the guests are in $dir"
+	fi
+	rm -rf "$tmp"
+	[ -e "$dir/.packages" ] || die "apt cannot resolve the packages of the guests (apt-get update?)"
+}
+
+# An absolute link would lead to the host's file.
+guest_root_unpack() {
+	local debs=$1 root=$2 name target
+	mkdir -p "$root"/usr/{bin,sbin,lib,lib64}
+	for name in bin sbin lib lib64; do ln -s "usr/$name" "$root/$name"; done
+	for name in "$debs"/*.deb; do
+		dpkg-deb --fsys-tarfile "$name" |
+			tar -C "$root" -x --keep-directory-symlink --no-same-owner --exclude='./usr/share/*'
+	done
+	find "$root" -type l -lname '/*' -printf '%P\t%l\n' | while IFS=$'\t' read -r name target; do
+		ln -sfn "$(realpath -ms --relative-to="$root/$(dirname "$name")" "$root$target")" "$root/$name"
+	done
+}
