@@ -106,6 +106,9 @@ kernel_kdir() {
 	esac
 }
 
+# A directory of headers, or the name of a kernel
+headers_dir() { case $1 in */*) printf '%s\n' "${1%/}" ;; *) kernel_kdir "$1" ;; esac; }
+
 # Where vmlinuz lies.
 kernel_dir() {
 	local release
