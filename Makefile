@@ -2,22 +2,32 @@
 #
 # For people. The kernel's own build reads Kbuild, in build/<kernel release>/.
 
-ifeq ($(wildcard /lib/modules/$(shell uname -r)/build/Makefile),)
-KDIR ?= $(patsubst %/,%,$(dir $(lastword $(wildcard /lib/modules/*/build/Makefile))))
+# KDIR=dir; or KERNEL=6.1, one of those of scripts/setup; or the running kernel's
+# headers; or the last there are.
+ifdef KDIR
+HEADERS = $(KDIR)/
+else ifdef KERNEL
+HEADERS = $(KERNEL)
+else ifneq ($(wildcard /lib/modules/$(shell uname -r)/build/Makefile),)
+HEADERS = /lib/modules/$(shell uname -r)/build/
 else
-KDIR ?= /lib/modules/$(shell uname -r)/build
+HEADERS = $(dir $(lastword $(wildcard /lib/modules/*/build/Makefile)))
 endif
 
 # What was said on the command line (V=1, LLVM=1, CONFIG_RPCRDMA_KUNIT=y) goes
 # on to the kernel's build.
-BUILD = scripts/build "$(KDIR)/" $(MAKEOVERRIDES)
+BUILD = scripts/build "$(HEADERS)" $(filter-out KDIR=% KERNEL=%,$(MAKEOVERRIDES))
 
 .NOTPARALLEL:
-.PHONY: module modules-all install uninstall setup lint kunit fuzz coverage \
+.PHONY: module all modules modules-all install modules_install uninstall setup lint kunit fuzz coverage \
 	mutants pictures test check soak bench bench-profile demo vm-shell clean help
 
 module:
 	@$(BUILD)
+
+# By the names that the kernel's own build has for them
+all modules: module
+modules_install: install
 
 modules-all: setup
 	@scripts/build 6.1
@@ -25,10 +35,10 @@ modules-all: setup
 	@! scripts/setup --print debug >/dev/null 2>&1 || scripts/build debug
 
 install: module
-	@scripts/install "$(KDIR)"
+	@scripts/install "$(HEADERS)"
 
 uninstall:
-	@scripts/install --remove "$(KDIR)"
+	@scripts/install --remove "$(HEADERS)"
 
 setup:
 	@scripts/setup
@@ -79,10 +89,13 @@ vm-shell: setup
 clean:
 	rm -rf build
 
+.DEFAULT:
+	@echo "make: there is no target $@ (see make help)" >&2; exit 2
+
 help:
 	@sed -n 's/^#h //p' $(firstword $(MAKEFILE_LIST))
 
-#h Look at it (nothing is installed into the running system's kernel):
+#h Look at it (the host stays as it is, but for tools: scripts/setup --help):
 #h   make demo          two virtual machines: one serves NFS/RDMA, one mounts it
 #h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
 #h   make check         everything that is tested; ends with "N passed, N failed".
@@ -95,7 +108,7 @@ help:
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
 #h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|faults|
 #h                      field|siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|
-#h                      in-tree (all),
+#h                      in-tree|host (all),
 #h                      MINUTES= SEED= STORM= KERNELS= BESIDE= PROCESSORS=
 #h                      (tests/soak)
 #h   make bench         what an RPC costs, with this module and with the stock one;
@@ -106,11 +119,14 @@ help:
 #h
 #h Build and install:
 #h   make [KDIR=dir]    build/<kernel release>/rpcrdma.ko, for the headers in dir; the
-#h                      running kernel's, or else the last of /lib/modules/*/build
+#h                      running kernel's, or else the last of /lib/modules/*/build.
+#h                      KERNEL=6.1|6.12: for that of Debian in the cache (make setup)
 #h   make modules-all   for both of Debian 12's kernels, and the debug kernel if there
 #h                      is one
-#h   make install       into /lib/modules/<kernel release>/updates (as root);
-#h                      INSTALL_MOD_PATH or DESTDIR: below that directory
+#h   make install       into /lib/modules/<kernel release>/updates (as root), without
+#h                      debug information (INSTALL_MOD_STRIP=0: with it);
+#h                      INSTALL_MOD_PATH: below that root; DESTDIR: the file alone,
+#h                      for a package
 #h   make uninstall     take it out again
 #h   make clean         remove build/
 #h
@@ -124,5 +140,6 @@ help:
 #h   make mutants       change the pure files in 3,100 places: do tests notice?
 #h                      (make check: in every tenth)
 #h   make pictures      draw Documentation/pictures/*.dot again
-#h   make setup         install and download what the above need (they do it); the
-#h                      debug kernel is built by what needs it
+#h   make setup         install tools, and download kernels and guests' programs, as
+#h                      the above need them (they do it); the debug kernel is built by
+#h                      what needs it
