@@ -17,8 +17,13 @@ GUEST_PACKAGES=(
 	krb5-kdc krb5-admin-server
 )
 
-# Of this list of packages: checkouts may share the cache
-guest_root_dir() { printf '%s/guest/%s\n' "$CACHE" "$(sha256sum "$TESTS/vm/root.sh" | cut -c1-16)"; }
+# Of this list of packages: checkouts share the cache.
+guest_root_dir() {
+	printf '%s/guest/%s\n' "$CACHE" "$({
+		printf '%s\n' "${GUEST_PACKAGES[@]}"
+		declare -f guest_root_unpack
+	} | sha256sum | cut -c1-16)"
+}
 
 guest_root() {
 	local dir
@@ -39,7 +44,7 @@ guest_which() {
 # PACKAGE=VERSION of all that apt would install where nothing is installed
 guest_closure() {
 	apt-get install -s --no-install-recommends -o Dir::State::status="$1" \
-		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "${GUEST_PACKAGES[@]}" |
+		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "${GUEST_PACKAGES[@]}" 2>"$1.errors" |
 		sed -n 's/^Inst \([^ ]*\) (\([^ ]*\) .*/\1=\2/p' | sort
 }
 
@@ -63,8 +68,9 @@ guest_root_fetch() {
 		find "${dir%/*}" -mindepth 2 -maxdepth 2 -name .packages -mtime +30 -printf '%h\0' | xargs -0r rm -rf
 		say "programs for the guests are in $dir"
 	fi
+	[ -e "$dir/.packages" ] ||
+		die "apt cannot resolve the packages of the guests: $(grep -m 1 '^E: ' "$tmp/status.errors")"
 	rm -rf "$tmp"
-	[ -e "$dir/.packages" ] || die "apt cannot resolve the packages of the guests (apt-get update?)"
 }
 
 # An absolute link would lead to the host's file.
