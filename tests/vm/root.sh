@@ -63,7 +63,7 @@ guest_root_fetch() {
 		(cd "$tmp/debs" && download $(cat "$tmp/packages"))
 		guest_root_unpack "$tmp/debs" "$tmp/root"
 		cp "$tmp/packages" "$tmp/root/.packages"
-		rm -rf "$dir"
+		[ ! -e "$dir" ] || mv "$dir" "$tmp/old"
 		mv "$tmp/root" "$dir"
 		find "${dir%/*}" -mindepth 2 -maxdepth 2 -name .packages -mtime +30 -printf '%h\0' | xargs -0r rm -rf
 		say "programs for the guests are in $dir"
