@@ -63,8 +63,9 @@ mutants: setup
 pictures: setup
 	@scripts/pictures
 
-# It asks for what a test needs: the user-space ones need nothing
+# It asks for what a test needs, but for groups: the user-space ones need nothing
 test:
+	@case "$(T)" in *group/*) scripts/setup ;; esac
 	@tests/run $(or $(T),$(error which test? T=unit, T=suite/NAME, T=peer/NAME: see make help))
 
 check:
