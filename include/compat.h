@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The only file that knows a kernel version. Written for 6.12; fills in
- * names and functions that 6.1 lacks. Force-included before every file.
+ * The only file that knows a kernel version. Written for 6.12 and 7.2; fills
+ * in names and functions that 6.1 lacks. Force-included before every file.
  *
  * An older kernel's difference is named by the feature it lacks, so that a reader of
  * the code that uses it sees the newer kernel's form only.
@@ -97,6 +97,86 @@ do {									\
 	}								\
 	spin_unlock(&(serv)->sv_cb_lock);				\
 } while (0)
+#endif
+
+/*
+ * 7.2 takes the callback service from a transport before it stops the service,
+ * and drops the queued callbacks itself. Older kernels leave the pointer.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define rpcrdma_bc_service_gone(xprt)	(!READ_ONCE((xprt)->bc_serv))
+#else
+#define rpcrdma_bc_service_gone(xprt)	false
+#endif
+
+/*
+ * The pages of an nfsd thread. Older kernels have one array: the Call's pages,
+ * then the Reply's. After an RPC sunrpc releases the pages from rq_respages to
+ * rq_next_page, and then fills every gap in the array.
+ *
+ * 7.2 has two arrays. rq_respages owns the Reply's: it must not move. sunrpc
+ * releases and refills the Reply's pages before rq_next_page only, and refills
+ * the first rq_pages_nfree of the Call's. A gap elsewhere stays a NULL pointer.
+ * sunrpc forgets a page at rq_page_end, so rq_next_page must not exceed that.
+ *
+ * rpcrdma_serv_pages(): the pages that one RPC may have
+ * rpcrdma_rqst_pages(): the pages that a Call, and where they share an array
+ *	its Reply, may have
+ * rpcrdma_rqst_begin(): there is no Call yet; sunrpc shall release no page
+ * rpcrdma_rqst_call_has(): the Call has the first @nr pages
+ * rpcrdma_rqst_call_gap(): the Call's page @nr is gone; call it in order
+ * rpcrdma_rqst_keep_first(): sunrpc shall keep the first of the Reply's pages
+ *	and release the others
+ * rpcrdma_rqst_reply_gone(): all pages of the Reply before @end are gone, but
+ *	for the first one if @keep is true
+ * rpcrdma_rqst_reply_gap(): @page, at or behind rq_next_page, is gone
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define rpcrdma_serv_pages(serv)	svc_serv_maxpages(serv)
+#define rpcrdma_rqst_pages(rqstp)	((rqstp)->rq_maxpages)
+#define rpcrdma_rqst_begin(rqstp)					\
+	((rqstp)->rq_next_page = (rqstp)->rq_respages)
+#define rpcrdma_rqst_call_has(rqstp, nr)	do { } while (0)
+#define rpcrdma_rqst_call_gap(rqstp, nr)				\
+	((rqstp)->rq_pages_nfree = (nr) + 1)
+/* The first page changes places with the last one that is released */
+#define rpcrdma_rqst_keep_first(rqstp)					\
+do {									\
+	struct page **_first = (rqstp)->rq_respages, *_page = *_first;	\
+									\
+	if ((rqstp)->rq_next_page > _first) {				\
+		(rqstp)->rq_next_page--;				\
+		*_first = *(rqstp)->rq_next_page;			\
+		*(rqstp)->rq_next_page = _page;				\
+	}								\
+} while (0)
+#define rpcrdma_rqst_reply_gone(rqstp, end, keep)			\
+do {									\
+	(rqstp)->rq_next_page = min(end, (rqstp)->rq_page_end);		\
+	if (keep)							\
+		rpcrdma_rqst_keep_first(rqstp);				\
+} while (0)
+#define rpcrdma_rqst_reply_gap(rqstp, page)				\
+	((rqstp)->rq_next_page = min((page) + 1, (rqstp)->rq_page_end))
+#else
+#define rpcrdma_serv_pages(serv)	RPCSVC_MAXPAGES
+#define rpcrdma_rqst_pages(rqstp)					\
+	((rqstp)->rq_page_end - (rqstp)->rq_pages)
+#define rpcrdma_rqst_begin(rqstp)	rpcrdma_rqst_call_has(rqstp, 0)
+#define rpcrdma_rqst_call_has(rqstp, nr)				\
+do {									\
+	(rqstp)->rq_respages = &(rqstp)->rq_pages[nr];			\
+	(rqstp)->rq_next_page = (rqstp)->rq_respages;			\
+} while (0)
+#define rpcrdma_rqst_call_gap(rqstp, nr)	do { } while (0)
+#define rpcrdma_rqst_keep_first(rqstp)					\
+do {									\
+	if ((rqstp)->rq_next_page > (rqstp)->rq_respages)		\
+		(rqstp)->rq_respages++;					\
+} while (0)
+#define rpcrdma_rqst_reply_gone(rqstp, end, keep)			\
+	((rqstp)->rq_next_page = (rqstp)->rq_respages)
+#define rpcrdma_rqst_reply_gap(rqstp, page)	do { } while (0)
 #endif
 
 #endif /* RPCRDMA_COMPAT_H */

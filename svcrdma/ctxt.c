@@ -190,7 +190,7 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 
 	WARN_ON_ONCE(call->nr_pages); /* I9 */
 	if (!call->pages)
-		call->pages = kmalloc_array(RPCSVC_MAXPAGES,
+		call->pages = kmalloc_array(rpcrdma_serv_pages(rqstp->rq_server),
 					    sizeof(*call->pages), GFP_NOIO);
 	if (!call->pages)
 		return -ENOMEM;
@@ -211,6 +211,7 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 		}
 		call->pages[got] = page;
 		rqstp->rq_pages[got] = NULL;
+		rpcrdma_rqst_call_gap(rqstp, got);
 	}
 	call->nr_pages = nr;
 	call->sink.pages = call->pages;
@@ -392,7 +393,7 @@ int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
 {
 	WARN_ON_ONCE(send->nr_pages); /* I9 */
 	if (!send->pages)
-		send->pages = kmalloc_array(RPCSVC_MAXPAGES,
+		send->pages = kmalloc_array(rpcrdma_serv_pages(send->conn->xprt.xpt_server),
 					    sizeof(*send->pages), GFP_NOIO);
 	if (!send->pages)
 		return -ENOMEM;

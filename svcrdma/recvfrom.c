@@ -179,8 +179,7 @@ int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 	int len = 0;
 
 	/* No page is released should there be no Call */
-	rqstp->rq_respages = rqstp->rq_pages;
-	rqstp->rq_next_page = rqstp->rq_pages;
+	rpcrdma_rqst_begin(rqstp);
 	rqstp->rq_xprt_ctxt = NULL;
 
 	if (!svc_rdma_enter(conn)) {

@@ -19,8 +19,7 @@
 /* Has an nfsd thread pages enough for a Call of @nr pages, and its Reply? */
 bool svc_rdma_has_pages(const struct svc_rqst *rqstp, unsigned int nr)
 {
-	return nr + SVC_RDMA_REPLY_PAGES <=
-	       rqstp->rq_page_end - rqstp->rq_pages;
+	return nr + SVC_RDMA_REPLY_PAGES <= rpcrdma_rqst_pages(rqstp);
 }
 
 /*
@@ -139,8 +138,7 @@ int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	svc_rdma_pages_put(rqstp->rq_pages, nr);
 	memcpy(rqstp->rq_pages, call->pages, nr * sizeof(*call->pages));
 	call->nr_pages = 0;
-	rqstp->rq_respages = &rqstp->rq_pages[nr];
-	rqstp->rq_next_page = rqstp->rq_respages;
+	rpcrdma_rqst_call_has(rqstp, nr);
 	if (call->layout == RPCRDMA_LAYOUT_CHUNK) {
 		point_around_chunk(rqstp, hdr);
 		return 0;
@@ -186,8 +184,7 @@ static int move_to_pages(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 	fill_pages(rqstp->rq_pages, 0, hdr->buf + hdr->body, hdr->body_len);
 	point_to_pages(rqstp, page_address(rqstp->rq_pages[0]),
 		       min_t(u32, hdr->body_len, PAGE_SIZE), hdr->body_len);
-	rqstp->rq_respages = &rqstp->rq_pages[nr];
-	rqstp->rq_next_page = rqstp->rq_respages;
+	rpcrdma_rqst_call_has(rqstp, nr);
 	return 0;
 }
 

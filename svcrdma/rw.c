@@ -41,7 +41,7 @@ struct svc_rdma_rw {
 
 static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 {
-	unsigned int max = large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
+	unsigned int max = large ? SVC_RDMA_MIB_PAGES : SVC_RDMA_RW_SMALL;
 	struct svc_rdma_rw *rw;
 
 	static_assert(SVC_RDMA_RW_SMALL * PAGE_SIZE ==
@@ -120,7 +120,7 @@ void svc_rdma_rws_free(struct svc_rdma_conn *conn)
 static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
 		   u32 len, bool gaps)
 {
-	unsigned int max = rw->large ? RPCSVC_MAXPAGES : SVC_RDMA_RW_SMALL;
+	unsigned int max = rw->large ? SVC_RDMA_MIB_PAGES : SVC_RDMA_RW_SMALL;
 	struct scatterlist *sg = rw->sgl;
 	struct svc_rdma_piece piece;
 	u32 done = 0, nents = 0, n;

@@ -255,19 +255,18 @@ static int build_reply(struct svc_rdma_reply *reply)
 static int settle_pages(struct svc_rdma_reply *reply, struct svc_rqst *rqstp)
 {
 	struct svc_rdma_send *send = reply->send;
-	struct page **page = rqstp->rq_respages;
+	struct page **page = rqstp->rq_respages, **end;
 	int rc;
 
 	if (send->nr_sge == 1 && !send->writes.last) {
-		if (rqstp->rq_next_page > page)
-			rqstp->rq_respages++;
+		rpcrdma_rqst_keep_first(rqstp);
 		return 0;
 	}
-	rc = svc_rdma_send_own_pages(send, page + !reply->first_page,
-				     min(svc_rdma_reply_end(rqstp),
-					 page + RPCSVC_MAXPAGES));
+	end = min(svc_rdma_reply_end(rqstp),
+		  page + rpcrdma_serv_pages(rqstp->rq_server));
+	rc = svc_rdma_send_own_pages(send, page + !reply->first_page, end);
 	if (!rc)
-		rqstp->rq_next_page = page;
+		rpcrdma_rqst_reply_gone(rqstp, end, !reply->first_page);
 	return rc;
 }
 

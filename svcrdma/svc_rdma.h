@@ -13,6 +13,7 @@
 #include <linux/page_ref.h>
 #include <linux/percpu-refcount.h>
 #include <linux/percpu_counter.h>
+#include <linux/sizes.h>
 #include <linux/sunrpc/svc.h>
 #include <linux/sunrpc/svc_xprt.h>
 #include <linux/sunrpc/xdr.h>
@@ -220,6 +221,9 @@ struct svc_rdma_rwset {
 	enum dma_data_direction dir;
 };
 
+/* Of an RPC with 1 MiB at any alignment, as nfsd counts: head and tail, too */
+#define SVC_RDMA_MIB_PAGES	(SZ_1M / PAGE_SIZE + 3)
+
 /* Bytes that a small context moves at any alignment */
 #define SVC_RDMA_RW_SMALL_LEN	(3 * PAGE_SIZE)
 /*
@@ -262,7 +266,7 @@ struct svc_rdma_payload {
  * @chain: RDMA Reads
  * @reads: their contexts
  * @sink: where they go: @pages, with neither head nor tail
- * @pages: room for RPCSVC_MAXPAGES, allocated at first need
+ * @pages: room for rpcrdma_serv_pages(), allocated at first need
  * @nr_pages: how many of @pages are owned
  * @head: several pages of the thread, mapped as one range for nfsd, or NULL
  * @nr_payloads: how many of @payload are set
@@ -340,7 +344,7 @@ struct svc_rdma_reply {
  * @form: how the header is written
  * @enc: writes it
  * @writes: contexts of the RDMA Writes
- * @pages: room for RPCSVC_MAXPAGES, allocated at first need
+ * @pages: room for rpcrdma_serv_pages(), allocated at first need
  * @nr_pages: how many are owned
  * @pages_charged: of the connection's limit for Replies
  * @reply: how a Reply is put together

@@ -32,10 +32,10 @@ static unsigned int min_req_size = 4096;
 static unsigned int max_req_size = 65536;
 static unsigned int min_reads = 1;
 static unsigned int max_reads = 255;
-/* The pages of an nfsd thread, for a Call or a Reply */
-static unsigned int min_read_size = RPCSVC_MAXPAGES * PAGE_SIZE;
+/* An RPC of 1 MiB */
+static unsigned int min_read_size = SVC_RDMA_MIB_PAGES * PAGE_SIZE;
 static unsigned int max_read_size = 1 << 30;
-static unsigned long min_total_size = RPCSVC_MAXPAGES * PAGE_SIZE;
+static unsigned long min_total_size = SVC_RDMA_MIB_PAGES * PAGE_SIZE;
 static unsigned int min_keepalive;
 static unsigned int max_keepalive = 86400;
 static unsigned int min_version = RPCRDMA_V1;

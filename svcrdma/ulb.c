@@ -135,5 +135,6 @@ void svc_rdma_drop_forgotten_pages(struct svc_rqst *rqstp)
 			continue;
 		put_page(*page);
 		*page = NULL;
+		rpcrdma_rqst_reply_gap(rqstp, page);
 	}
 }

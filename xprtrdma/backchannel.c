@@ -79,7 +79,7 @@ void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst)
 	struct rpc_xprt *xprt = rqst->rq_xprt;
 	struct xprt_rdma *rx = req->rx;
 
-	if (req->reply_pending) {
+	if (req->reply_pending && !rpcrdma_bc_service_gone(xprt)) {
 		mutex_lock(&rx->lock);
 		if (rx->ep && rx->ep->number == req->conn_id &&
 		    rpcrdma_ep_live(rx->ep))
