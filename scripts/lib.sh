@@ -15,6 +15,9 @@ PURE=(common/{wire_decode,wire_encode,wire_v2,dispatch,cm_private,queue_sizes,se
 PURE_HEADERS=(include/rpcrdma/{wire_os,wire,queues}.h xprtrdma/plan.h
 	      svcrdma/layout.h)
 
+# shellcheck source=scripts/suite.sh
+. "$SCRIPTS/suite.sh"
+
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
@@ -44,8 +47,9 @@ download() {
 kernel_release() {
 	case $1 in
 	6.1 | 6.12) readlink "$CACHE/kernels/$1" || die "no kernel $1 yet: run scripts/setup" ;;
+	7.2) suite_release "$1" ;;
 	debug* | kcsan*) debug_release "$1" ;;
-	*) die "no such kernel: $1 (6.1, 6.12, debug, debug-6.12, kcsan, kcsan-6.12)" ;;
+	*) die "no such kernel: $1 (6.1, 6.12, 7.2, debug, debug-6.12, kcsan, kcsan-6.12)" ;;
 	esac
 }
 
@@ -101,6 +105,7 @@ kernel_kdir() {
 	local release
 	release=$(kernel_release "$1") || exit
 	case $1 in
+	7.2) suite_kdir "$1" ;;
 	debug* | kcsan*) debug_dir "$1" ;;
 	*) printf '%s/kernels/%s/headers/src/linux-headers-%s\n' "$CACHE" "$release" "$release" ;;
 	esac

@@ -1,0 +1,170 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Kernels that this machine's Debian does not have: they come from a later suite of the
+# repository that apt is configured for. apt's own sources, lists and packages stay as they
+# are: this has an apt directory of its own in the cache, signed with the same keys.
+#
+# The headers of such a kernel want that suite's compiler and C library. Both are unpacked,
+# with the headers, into a root in the cache, and builds run inside that root. Nothing is
+# installed.
+#
+# Sourced by lib.sh, after CACHE is set. In the cache:
+#
+#   suite/SERIES/root       where builds run; the headers are below usr/src
+#   suite/SERIES/.release   uname -r of the kernel; complete
+#   kernels/RELEASE         image and modules, as of the other kernels
+#
+# Remove suite/SERIES to have the next setup fetch the suite's newest kernel of that series.
+
+# Where a kernel is searched, in this order
+SUITES=(sid forky)
+
+# What a build, also with C=2, needs beside the headers, which depend on a compiler
+SUITE_PACKAGES=(make bash coreutils sed grep gawk findutils perl-base diffutils sparse)
+
+is_suite_kernel() { [ "$1" = 7.2 ]; }
+
+suite_release() {
+	cat "$CACHE/suite/$1/.release" 2>/dev/null ||
+		die "no kernel $1 yet: run scripts/setup --kernel=$1"
+}
+
+suite_kdir() {
+	local rel
+	rel=$(suite_release "$1") || return
+	printf '%s/suite/%s/root/usr/src/linux-headers-%s\n' "$CACHE" "$1" "$rel"
+}
+
+# ---- building ----------------------------------------------------------------
+
+# suite_root KDIR: the root that these headers are in, or nothing
+suite_root() {
+	local root
+	for root in "$CACHE"/suite/*/root; do
+		case $1 in "$root"/*) printf '%s\n' "$root" ;; esac
+	done
+}
+
+# suite_run ROOT DIR... -- COMMAND...: runs it inside of ROOT, where each DIR is at its own
+# path. The mounts are seen by nobody else, and end with the command.
+suite_run() {
+	local root=$1 dirs=() unshare=(unshare -m)
+	shift
+	while [ "$1" != -- ]; do
+		dirs+=("$1")
+		shift
+	done
+	shift
+	# The kernel lets each user do this in a user namespace
+	[ "$(id -u)" = 0 ] || unshare+=(-r)
+	# shellcheck disable=SC2016 # the inner shell expands them
+	"${unshare[@]}" bash -ec '
+		root=$1
+		shift
+		for dir in /proc /dev; do
+			mkdir -p "$root$dir"
+			mount --rbind "$dir" "$root$dir"
+		done
+		while [ "$1" != -- ]; do
+			mkdir -p "$root$1"
+			mount --bind "$1" "$root$1"
+			shift
+		done
+		shift
+		exec chroot "$root" env -i PATH=/usr/bin:/usr/sbin HOME=/ LC_ALL=C "$@"' \
+		suite "$root" "${dirs[@]}" -- "$@"
+}
+
+# ---- fetching (scripts/setup) ------------------------------------------------
+
+# suite_apt DIR COMMAND...: an apt command that knows the suite in DIR alone
+suite_apt() {
+	local dir=$1
+	shift
+	APT_CONFIG=$dir/apt.conf "$@"
+}
+
+# suite_apt_init DIR SUITE: where this machine's Debian comes from, but that suite. Without a
+# line in its status file apt takes no package for installed.
+suite_apt_init() {
+	local dir=$1 suite=$2 uri
+	uri=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')
+	[ -n "$uri" ] || die "apt has no source that is Debian's: run apt-get update"
+	rm -rf "$dir"
+	mkdir -p "$dir"/{state/lists/partial,cache/archives/partial}
+	: >"$dir/status"
+	printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
+		"$uri" "$suite" >"$dir/sources.list"
+	cat >"$dir/apt.conf" <<-END
+		Dir::State "$dir/state";
+		Dir::State::status "$dir/status";
+		Dir::Cache "$dir/cache";
+		Dir::Etc::sourcelist "$dir/sources.list";
+		Dir::Etc::sourceparts "/dev/null";
+		Dir::Etc::preferences "/dev/null";
+		Dir::Etc::preferencesparts "/dev/null";
+		APT::Sandbox::User "root";
+		APT::Install-Recommends "false";
+	END
+	suite_apt "$dir" apt-get update -qq
+}
+
+# suite_find DIR SERIES: the release of the newest kernel of SERIES
+suite_find() {
+	suite_apt "$1" apt-cache pkgnames "linux-headers-$2." |
+		sed -n 's/^linux-headers-\([0-9.]*+deb[0-9]*-amd64\)$/\1/p' | sort -V | tail -n 1
+}
+
+# suite_unpack_root ARCHIVES ROOT: usr-merged before the first package, which expects that.
+# Without the packages' own scripts two names are missing.
+suite_unpack_root() {
+	local deb dir
+	mkdir -p "$2"/usr/{bin,sbin,lib,lib64}
+	for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$2/$dir"; done
+	for deb in "$1"/*.deb; do dpkg-deb -x "$deb" "$2"; done
+	ln -sf bash "$2/usr/bin/sh"
+	ln -sf gawk "$2/usr/bin/awk"
+	mkdir -p "$2/tmp"
+	chmod 1777 "$2/tmp"
+}
+
+# suite_unpack_kernel DIR RELEASE: DIR/*.deb, in the form of the other kernels
+suite_unpack_kernel() {
+	local deb root=$1/root dir=$CACHE/kernels/$2 modules
+	for deb in "$1"/*.deb; do dpkg-deb -x "$deb" "$root"; done
+	modules=$root/usr/lib/modules/$2
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	mv "$modules"/vmlinuz* "$dir/vmlinuz"
+	mv "$modules/config" "$dir/config"
+	mv "$modules" "$dir/modules"
+	printf '%s\n' "$2" >"$dir/.version"
+}
+
+suite_fetch() {
+	local series=$1 dir=$CACHE/suite/$1 suite rel='' tmp part
+	[ ! -e "$dir/.release" ] || [ ! -e "$CACHE/kernels/$(cat "$dir/.release")/.version" ] || return 0
+	mkdir -p "$CACHE/suite" "$CACHE/kernels"
+	tmp=$(mktemp -d "$CACHE/suite/.new.XXXXXX")
+	chmod 755 "$tmp"
+	for suite in "${SUITES[@]}"; do
+		suite_apt_init "$tmp/apt" "$suite" && rel=$(suite_find "$tmp/apt" "$series") || continue
+		[ -z "$rel" ] || break
+	done
+	[ -n "$rel" ] || die "no kernel $series in Debian's ${SUITES[*]}"
+	say "downloading Linux $rel of Debian $suite, and its compiler (220 MB)"
+	suite_apt "$tmp/apt" apt-get install -qq -y -d "linux-headers-$rel" "${SUITE_PACKAGES[@]}"
+	mkdir "$tmp/kernel"
+	(cd "$tmp/kernel" && for part in base binary-unsigned modules; do
+		suite_apt "$tmp/apt" apt-get download -qq "linux-$part-$rel"
+	done)
+	say "unpacking $rel"
+	suite_unpack_root "$tmp/apt/cache/archives" "$tmp/root"
+	suite_unpack_kernel "$tmp/kernel" "$rel"
+	rm -rf "$tmp/apt" "$tmp/kernel" "$dir"
+	printf '%s\n' "$rel" >"$tmp/.release"
+	mv "$tmp" "$dir"
+	say "kernel $rel is in $CACHE/kernels/$rel, its headers in $dir/root"
+}
