@@ -152,6 +152,12 @@ static inline void *__fail_kcalloc(size_t n, size_t size, gfp_t gfp)
 	return kcalloc(n, size, gfp);
 }
 
+static inline struct workqueue_struct *
+__fail_alloc_workqueue(const char *name, unsigned int flags, int max_active)
+{
+	return alloc_workqueue("%s", flags, max_active, name);
+}
+
 #undef kcalloc
 #define kcalloc(...) RPCRDMA_ALLOC(NULL, __fail_kcalloc(__VA_ARGS__))
 #undef kzalloc_node
@@ -184,7 +190,8 @@ static inline void *__fail_kcalloc(size_t n, size_t size, gfp_t gfp)
 #undef percpu_counter_init
 #define percpu_counter_init(...) RPCRDMA_ALLOC(-ENOMEM, __fail_percpu_counter_init(__VA_ARGS__))
 #define percpu_ref_init(...) RPCRDMA_ALLOC(-ENOMEM, percpu_ref_init(__VA_ARGS__))
-#define alloc_workqueue(...) RPCRDMA_ALLOC(NULL, alloc_workqueue(__VA_ARGS__))
+#undef alloc_workqueue
+#define alloc_workqueue(...) RPCRDMA_ALLOC(NULL, __fail_alloc_workqueue(__VA_ARGS__))
 #define proc_net_mkdir(...) RPCRDMA_ALLOC(NULL, proc_net_mkdir(__VA_ARGS__))
 #define proc_create_net_single(...) RPCRDMA_ALLOC(NULL, proc_create_net_single(__VA_ARGS__))
 #define register_pernet_subsys(...) RPCRDMA_ALLOC(-ENOMEM, register_pernet_subsys(__VA_ARGS__))
