@@ -104,7 +104,7 @@ help:
 #h                      quarter is stopped (tests/run --list)
 #h   make test T=...    one test, or several: unit, unit/wire, unit/wire/CASE, suite/cut,
 #h                      peer/read-length-0, badserver/never-kill, guest/selfmount, fuzz/wire, kunit,
-#h                      group/50-peer; KERNEL=6.1|6.12|debug  SERVER=  CLIENT=
+#h                      group/50-peer; KERNEL=6.1|6.12|7.2|debug  SERVER=  CLIENT=
 #h                      OPTIONS= (tests/README.rst)
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
 #h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|faults|
