@@ -133,7 +133,8 @@ do {									\
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
 #define rpcrdma_serv_pages(serv)	svc_serv_maxpages(serv)
-#define rpcrdma_rqst_pages(rqstp)	((rqstp)->rq_maxpages)
+/* One more than a thread of older kernels has, and than a Call needs */
+#define rpcrdma_rqst_pages(rqstp)	((rqstp)->rq_maxpages - 1)
 #define rpcrdma_rqst_begin(rqstp)					\
 	((rqstp)->rq_next_page = (rqstp)->rq_respages)
 #define rpcrdma_rqst_call_has(rqstp, nr)	do { } while (0)

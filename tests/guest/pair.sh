@@ -55,7 +55,7 @@ case $ROLE in
 server)
 	"${RDMA_TYPE:-rxe}_up"
 	load_transport
-	NFSD_BLOCK=1048576 NFSD_THREADS=8 server_up
+	NFSD_BLOCK=${NFSD_BLOCK:-1048576} NFSD_THREADS=8 server_up
 	peer_signal ready
 	trap - ERR
 	serve
