@@ -119,6 +119,12 @@ abandon_logged() {
 	dmesg | grep -qE 'server .*: connection lost: remote access error \(-104\), (un)?signalled WR, vendor error 0x[0-9a-f]+$'
 }
 
+# rxe of 7.2 reports it to the client, too. Then the client may close the connection before
+# the server's device knows.
+abandon_said() {
+	dmesg | grep -q 'connection lost: QP access error (-104)' || on_server abandon_logged
+}
+
 # umount ends in time, and says why it cannot
 abandon_refused() {
 	local rc=0
@@ -177,7 +183,7 @@ abandon_one() {
 	check "prepare abandon vers=$v" iocheck write -l 256k -b 256k -d $MNT/file
 	check "kill -9 with READDIR in flight vers=$v" abandon_kill_sync
 	[ "$PEER_MODULE" = stock ] ||
-		check "the server's log says which completion failed vers=$v" on_server abandon_logged
+		check "a log says what failed vers=$v" abandon_said
 	check "kill -9 with a direct READ in flight vers=$v" abandon_kill_direct READ $get
 	check "kill -9 with a direct WRITE in flight vers=$v" abandon_kill_direct WRITE $put
 	check "umount -f with a READ in flight vers=$v" abandon_force READ $get

@@ -56,7 +56,7 @@ listen_set() {
 	grep -qF "address=0.0.0.0:20049 " /proc/net/rpcrdma/listeners
 	grep -qF "address=[::]:20054 " /proc/net/rpcrdma/listeners
 	echo 8 >/proc/fs/nfsd/threads
-	echo Y >/proc/fs/nfsd/v4_end_grace
+	server_end_grace
 }
 
 # nfsd of another network namespace: the same port is another one there. What rxe receives
@@ -94,7 +94,7 @@ listen_conf() {
 	rpc.nfsd
 	rm /etc/nfs.conf
 	listen_shown 20049
-	echo Y >/proc/fs/nfsd/v4_end_grace
+	server_end_grace
 }
 
 # OPTIONS [SERVER]

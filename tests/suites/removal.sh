@@ -292,7 +292,7 @@ nfsd_stop() {
 }
 nfsd_start() {
 	rpc.nfsd --rdma=20049 8
-	echo Y >/proc/fs/nfsd/v4_end_grace
+	server_end_grace
 }
 away_nfsd() {
 	local job
@@ -312,7 +312,7 @@ one_address_start() {
 	nfsd_stop
 	nfsd-listen rdma $SERVER 20052 rdma $SERVER6 20052 rdma 0.0.0.0 20049 tcp 0.0.0.0 2049
 	echo 8 >/proc/fs/nfsd/threads
-	echo Y >/proc/fs/nfsd/v4_end_grace
+	server_end_grace
 	one_address_on rxe0
 }
 # DEVICE of both, or -
