@@ -220,7 +220,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	if (!rw)
 		return -ENOMEM;
 	rw->next = NULL;
-	done = rw_fill(rw, buf, at, len, !conn->queue.max_mrs);
+	done = rw_fill(rw, buf, at, len, !svc_rdma_rw_mrs(conn, 1, set->dir));
 	rc = -EINVAL;
 	if (!done)
 		goto out;
