@@ -122,7 +122,11 @@ abandon_logged() {
 # rxe of 7.2 reports it to the client, too. Then the client may close the connection before
 # the server's device knows.
 abandon_said() {
-	dmesg | grep -q 'connection lost: QP access error (-104)' || on_server abandon_logged
+	on_server abandon_logged ||
+		case $(uname -r) in
+		6.*) false ;;
+		*) dmesg | grep -q 'connection lost: QP access error (-104)' ;;
+		esac
 }
 
 # umount ends in time, and says why it cannot
@@ -183,7 +187,7 @@ abandon_one() {
 	check "prepare abandon vers=$v" iocheck write -l 256k -b 256k -d $MNT/file
 	check "kill -9 with READDIR in flight vers=$v" abandon_kill_sync
 	[ "$PEER_MODULE" = stock ] ||
-		check "a log says what failed vers=$v" abandon_said
+		check "the server's log says which completion failed vers=$v" abandon_said
 	check "kill -9 with a direct READ in flight vers=$v" abandon_kill_direct READ $get
 	check "kill -9 with a direct WRITE in flight vers=$v" abandon_kill_direct WRITE $put
 	check "umount -f with a READ in flight vers=$v" abandon_force READ $get

@@ -95,7 +95,9 @@ suite_invalidate() {
 			invalidate_only_remote 64 iocheck read -l 512k -b 8k -d $MNT/inv
 		check "512 KiB READ posts no LOCAL_INV vers=$v" \
 			invalidate_only_remote 8 iocheck read -l 4m -b 512k -d $MNT/inv
-		check "READDIR takes one RDMA Write for each segment vers=$v" invalidate_one_write
+		# Other Replies of version 4 may have chunks, too
+		[ "$v" != 3 ] ||
+			check "READDIR takes one RDMA Write for each segment vers=$v" invalidate_one_write
 		check "umount invalidate vers=$v" umount_nfs
 	done
 }
