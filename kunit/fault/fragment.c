@@ -3,20 +3,21 @@
  * For tests: cuts free memory up.
  *
  * While the module parameter "fragment" is Y, no block of 64 KiB of free memory
- * has all of its pages: one page of each is held, which cannot be moved.
+ * has all of its pages: one page of each is held, which cannot be moved. What is
+ * freed in the meantime is cut up within RPCRDMA_FRAGMENT_EVERY.
  */
 
 #include <linux/kstrtox.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/workqueue.h>
 
 /* Blocks that are cut up: 16 pages */
-#define FRAGMENT_ORDER	4
+#define RPCRDMA_FRAGMENT_ORDER	4
+#define RPCRDMA_FRAGMENT_EVERY	msecs_to_jiffies(10)
 
-static DEFINE_MUTEX(rpcrdma_fragment_lock);
 static LIST_HEAD(rpcrdma_fragment_held);
 static bool rpcrdma_fragment;
 
@@ -25,10 +26,10 @@ static void rpcrdma_fragment_take(void)
 	struct page *page;
 	unsigned int i;
 
-	while ((page = alloc_pages(__GFP_NOWARN, FRAGMENT_ORDER))) {
-		split_page(page, FRAGMENT_ORDER);
+	while ((page = alloc_pages(__GFP_NOWARN, RPCRDMA_FRAGMENT_ORDER))) {
+		split_page(page, RPCRDMA_FRAGMENT_ORDER);
 		list_add(&page->lru, &rpcrdma_fragment_held);
-		for (i = 1; i < 1U << FRAGMENT_ORDER; i++)
+		for (i = 1; i < 1U << RPCRDMA_FRAGMENT_ORDER; i++)
 			__free_page(page + i);
 		cond_resched();
 	}
@@ -45,6 +46,15 @@ static void rpcrdma_fragment_give_back(void)
 	}
 }
 
+static void rpcrdma_fragment_again(struct work_struct *work)
+{
+	rpcrdma_fragment_take();
+	schedule_delayed_work(to_delayed_work(work), RPCRDMA_FRAGMENT_EVERY);
+}
+
+static DECLARE_DELAYED_WORK(rpcrdma_fragment_work, rpcrdma_fragment_again);
+
+/* One at a time: the lock of the module's parameters is held */
 static int rpcrdma_fragment_set(const char *val, const struct kernel_param *kp)
 {
 	bool take;
@@ -52,18 +62,18 @@ static int rpcrdma_fragment_set(const char *val, const struct kernel_param *kp)
 
 	if (rc)
 		return rc;
-	mutex_lock(&rpcrdma_fragment_lock);
+	cancel_delayed_work_sync(&rpcrdma_fragment_work);
 	if (take)
-		rpcrdma_fragment_take();
+		rpcrdma_fragment_again(&rpcrdma_fragment_work.work);
 	else
 		rpcrdma_fragment_give_back();
 	rpcrdma_fragment = take;
-	mutex_unlock(&rpcrdma_fragment_lock);
 	return 0;
 }
 
 static void rpcrdma_fragment_free(void *arg)
 {
+	cancel_delayed_work_sync(&rpcrdma_fragment_work);
 	rpcrdma_fragment_give_back();
 }
 
