@@ -5,6 +5,7 @@
 # PHASES it does each of OPS so many times, twice: what the second time has more is
 # the cost of the additional operations, and of nothing else.
 #
+#	STOCK	"no" if the module called stock is another one of ours
 #	PHASES	MODULE:VERSION …, as "ours:1 ours:2 stock:1"
 #	OPS	NAME:FEW:MANY:DEPTH …, see rpcops
 #	COUNT	insns: messages to the plugin, three marks an operation; events: kprobes
@@ -66,11 +67,12 @@ bench_version() {
 
 # bench_is MODULE VERSION: what runs is what was asked for
 bench_is() {
-	local found=1
-	[ "$1" = stock ] || found=$(sed -n 's/.*side=client state=live.* version=\([0-9]*\).*/\1/p' \
+	local found=1 stock
+	stock=$([ "$1:${STOCK:-}" = stock: ] && echo yes || :)
+	[ -n "$stock" ] || found=$(sed -n 's/.*side=client state=live.* version=\([0-9]*\).*/\1/p' \
 		/proc/net/rpcrdma/connections | sort -u)
 	[ "$found" = "$2" ]
-	if [ "$1" = stock ]; then [ ! -e /proc/net/rpcrdma ]; fi
+	if [ -n "$stock" ]; then [ ! -e /proc/net/rpcrdma ]; fi
 }
 
 # A page that is read for the second time moves to another list of the kernel's, once: that

@@ -9,6 +9,10 @@ report.py --against FILE KERNEL DIRECTORY
     whole system and events of DIRECTORY/bench.json beside those that FILE has for this
     kernel; fails if the system spends more than 1 % more on an operation, or if there
     are more of any event
+report.py --beside KERNEL DIRECTORY
+    the same for what was counted in the place of the stock module
+report.py --median FILE...
+    the medians of what count.py found several times, as one
 report.py --record FILE COMMIT DIRECTORY...
     write FILE, for --against, from DIRECTORY/bench.json of each kernel; what FILE has
     of other kernels stays if it is of the same COMMIT
@@ -16,6 +20,7 @@ report.py --record FILE COMMIT DIRECTORY...
 
 import json
 import os
+import statistics
 import sys
 
 OURS, TWO, STOCK = 'ours.1', 'ours.2', 'stock.1'
@@ -50,6 +55,18 @@ def merge(directory):
                 for op, figures in ops.items():
                     result.setdefault(phase, {}).setdefault(op, {}).update(figures)
     return result
+
+
+def median(paths):
+    """What happened in one turn only counts as 0 in the others."""
+    turns = []
+    for path in paths:
+        with open(path, encoding='ascii') as text:
+            turns.append(json.load(text))
+    return {phase: {op: {key: statistics.median(turn[phase][op].get(key, 0) for turn in turns)
+                         for key in sorted({key for turn in turns for key in turn[phase][op]})}
+                    for op in ops}
+            for phase, ops in turns[0].items()}
 
 
 def number(n):
@@ -154,27 +171,40 @@ def is_more(key, op, before, now):
 
 
 def against(path, kernel, directory):
-    """Print before and after; the number of figures that are worse."""
+    """Print a record and this run; the number of figures that are worse."""
     with open(path, encoding='ascii') as text:
         record = json.load(text)
     before = record['kernels'].get(kernel)
     if before is None:
         print('%s has no record of kernel %s' % (path, kernel))
         return 1
+    return compare(kernel, record['commit'][:12], operations(directory), before, OURS)
+
+
+def beside(kernel, directory):
+    """The same with what ran in the place of the stock module."""
+    now = operations(directory)
+    return compare(kernel, 'in this run', now, now, STOCK)
+
+
+def operations(directory):
     with open(os.path.join(directory, 'bench.json'), encoding='ascii') as text:
-        now = json.load(text)['operations']
+        return json.load(text)['operations']
+
+
+def compare(kernel, title, now, before, phase):
     rows, worse = [], 0
     keys = (('system', 'system'),) + VERBS
     for op in order(now):
         row = [op]
         for key, _ in keys:
-            a, b = figure(before, OURS, op, key), figure(now, OURS, op, key)
+            a, b = figure(before, phase, op, key), figure(now, OURS, op, key)
             more = is_more(key, op, a, b)
             worse += more
             row.append('%s/%s%s' % (number(a), number(b), ' !' if more else ''))
-        row.insert(2, ratio(figure(now, OURS, op, 'system'), figure(before, OURS, op, 'system')))
+        row.insert(2, ratio(figure(now, OURS, op, 'system'), figure(before, phase, op, 'system')))
         rows.append(row)
-    table('Kernel %s: before (%s) / now, for one operation; "!" is worse' % (kernel, record['commit'][:12]),
+    table('Kernel %s: before (%s) / now, for one operation; "!" is worse' % (kernel, title),
           ['operation', 'system', 'ratio'] + [name for _, name in VERBS], rows)
     print('%d worse' % worse)
     return worse
@@ -201,6 +231,11 @@ def record(path, commit, directories):
 def main():
     if sys.argv[1:2] == ['--against']:
         sys.exit(1 if against(*sys.argv[2:5]) else 0)
+    if sys.argv[1:2] == ['--median']:
+        json.dump(median(sys.argv[2:]), sys.stdout, indent=1, sort_keys=True)
+        return
+    if sys.argv[1:2] == ['--beside']:
+        sys.exit(1 if beside(*sys.argv[2:4]) else 0)
     if sys.argv[1:2] == ['--record']:
         record(sys.argv[2], sys.argv[3], sys.argv[4:])
         return
