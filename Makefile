@@ -20,7 +20,7 @@ BUILD = scripts/build "$(HEADERS)" $(filter-out KDIR=% KERNEL=%,$(MAKEOVERRIDES)
 
 .NOTPARALLEL:
 .PHONY: module all modules modules-all install modules_install uninstall setup lint kunit fuzz coverage \
-	mutants pictures test check soak bench bench-profile demo vm-shell clean help
+	mutants pictures test check soak bench bench-profile bench-wakeups demo vm-shell clean help
 
 module:
 	@$(BUILD)
@@ -81,6 +81,9 @@ bench: setup
 bench-profile: setup
 	@tests/bench/run -f -c insns $(KERNEL)
 
+bench-wakeups: setup
+	@tests/bench/run -w $(KERNEL)
+
 demo: setup
 	@scripts/demo
 
@@ -116,6 +119,7 @@ help:
 #h                      KERNEL=6.1|6.12 (both); RATES=y: throughput too;
 #h                      AGAINST=tests/bench/before.json: compare, fail if worse
 #h   make bench-profile the same by function, for a 4 KiB READ, WRITE and a GETATTR
+#h   make bench-wakeups which task wakes which, and why, for one RPC, on both sides
 #h   make vm-shell      a shell in a virtual machine (6.1) with the module loaded
 #h
 #h Build and install:

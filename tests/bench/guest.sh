@@ -9,8 +9,8 @@
 #	PHASES	MODULE:VERSION …, as "ours:1 ours:2 stock:1"
 #	OPS	NAME:FEW:MANY:DEPTH …, see rpcops
 #	COUNT	insns: messages to the plugin, three marks an operation; events: kprobes
-#		and trace points, which cost instructions of their own; kallsyms: nothing,
-#		but the kernel's addresses are saved
+#		and trace points, which cost instructions of their own; wakeups: traces of
+#		switches and wake-ups; kallsyms: nothing, but the kernel's addresses are saved
 . /test/guest.sh
 . /test/events.sh
 
@@ -45,9 +45,41 @@ bench_events() {
 		/run/few /run/many >>"/run/events.$PHASE"
 }
 
+# A trace for FEW, and one for MANY
+bench_wakeups() {
+	local name=$1 depth=$4 trace=$TRACING/instances/wakeups n file
+	for n in "$2" "$3"; do
+		file=/run/wakeups.$PHASE.$name.$depth.$n
+		echo >$trace/trace
+		echo 1 >$trace/tracing_on
+		rpcops "$name" $MNT "$n" "$depth"
+		echo 0 >$trace/tracing_on
+		cat $trace/trace >"$file"
+		! grep -qE '^CPU:[0-9]+ \[LOST' "$file"
+		save_file "$file"
+		rm "$file"
+	done
+}
+
+wakeups_on() {
+	local trace=$TRACING/instances/wakeups
+	mountpoint -q $TRACING || mount -t tracefs tracefs $TRACING
+	[ ! -d $trace ] || return 0
+	mkdir $trace
+	echo 0 >$trace/tracing_on
+	echo 65536 >$trace/buffer_size_kb
+	echo stacktrace >$trace/events/sched/sched_waking/trigger
+	echo 1 >$trace/events/sched/sched_waking/enable
+	echo 1 >$trace/events/sched/sched_switch/enable
+}
+
 bench_op() {
 	rpcops "$1" $MNT "$2" "$4"
-	if [ "$COUNT" = insns ]; then bench_marks "$@"; else bench_events "$@"; fi
+	case $COUNT in
+	insns) bench_marks "$@" ;;
+	wakeups) bench_wakeups "$@" ;;
+	*) bench_events "$@" ;;
+	esac
 }
 
 bench_ops() {
@@ -99,9 +131,12 @@ bench_phase() {
 	[ -e $EXPORT/bench ] || check "files" bench_files
 	check "mount $PHASE" mount_nfs "vers=4.1,lookupcache=none,actimeo=0"
 	check "$PHASE runs" bench_is "$module" "$version"
-	[ "$COUNT" = insns ] || events_on
+	case $COUNT in
+	events) events_on ;;
+	wakeups) wakeups_on ;;
+	esac
 	check "operations $PHASE" bench_ops
-	if [ "$COUNT" != insns ]; then
+	if [ "$COUNT" = events ]; then
 		save_file "/run/events.$PHASE"
 		events_off
 	fi
