@@ -9,7 +9,6 @@
 #include <linux/slab.h>
 
 #include "rpcrdma/endpoint.h"
-#include "rpcrdma/trace.h"
 
 /**
  * struct rpcrdma_recvq - Receive buffers and their refill
@@ -142,7 +141,6 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 	ep->count.recv_octets += recv->len;
 	ep->count.remote_invs += recv->invalidated;
 	rpcrdma_dmabuf_sync_for_cpu(recv->block, recv->offset, recv->len);
-	trace_rpcrdma_recv(ep, recv);
 	ep->ops->received(ep, recv);
 }
 

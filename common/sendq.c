@@ -350,6 +350,7 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		   rpcrdma_slots_fit(&sq->slots, chain->slots)) {
 		rpcrdma_chain_post(ep, chain);
 	} else {
+		trace_rpcrdma_sendq_wait(ep, 0, chain->slots);
 		ep->count.sendq_waits++;
 		if (ep->ops->queued)
 			ep->ops->queued(ep);

@@ -122,6 +122,7 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 {
 	const char *reason = ib_wc_status_msg(wc->status);
 
+	trace_rpcrdma_wc_failed(ep, wc, wr);
 	if (wc->status == IB_WC_REM_ACCESS_ERR)
 		ep->bad_rkey = true;
 	if (wc->status == IB_WC_WR_FLUSH_ERR)

@@ -209,6 +209,7 @@ static int bc_send(struct svc_rdma_conn *conn, struct rpc_rqst *rqst)
 				 rpc_task_gfp_mask() & ~(__GFP_IO | __GFP_FS));
 	if (IS_ERR(send))
 		return -ENOBUFS;
+	send->xid = xid;
 	enc = &send->enc;
 	rpcrdma_enc_msg(enc, xid, rqst->rq_xprt->max_reqs, &form);
 	if (enc->overflow || buf->len > enc->max - enc->len) {

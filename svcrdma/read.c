@@ -6,6 +6,7 @@
 
 #include <linux/sunrpc/xdr.h>
 
+#include "rpcrdma/trace.h"
 #include "svc_rdma.h"
 
 static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
@@ -13,6 +14,7 @@ static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 	struct svc_rdma_call *call =
 		container_of(chain, struct svc_rdma_call, chain);
 
+	trace_svcrdma_read_finished(call->conn->ep, call->recv->hdr.xid, status);
 	if (status == IB_WC_SUCCESS) {
 		svc_rdma_queue_ready(call);
 	} else {
@@ -107,6 +109,8 @@ int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		rpcrdma_chain_append(conn->ep, &call->chain,
 				     svc_rdma_rwset_wrs(conn, &call->reads,
 							&call->chain, NULL));
+		trace_svcrdma_post_reads(conn->ep, call->recv->hdr.xid,
+					 call->chain.slots);
 		rc = rpcrdma_sendq_post(conn->ep, &call->chain, false);
 	}
 	switch (rc) {
@@ -144,7 +148,7 @@ int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
 	const char *why = NULL;
-	u32 pages;
+	u32 pages, xid;
 
 	call->layout = rpcrdma_plan_layout(&call->recv->hdr, PAGE_SIZE);
 	pages = pages_of(call);
@@ -161,7 +165,10 @@ int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		svc_rdma_reject_call(call, why);
 		return 0;
 	}
-	if (!svc_rdma_queue_reads(call))
+	xid = call->recv->hdr.xid;
+	if (!svc_rdma_queue_reads(call)) {
+		trace_svcrdma_read_wait(conn->ep, xid, pages);
 		return 0;
+	}
 	return svc_rdma_start_reads(rqstp, call);
 }

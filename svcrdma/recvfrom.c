@@ -10,6 +10,7 @@
 
 #include <linux/sunrpc/xdr.h>
 
+#include "rpcrdma/trace.h"
 #include "svc_rdma.h"
 
 /**
@@ -107,6 +108,8 @@ static int svc_rdma_process_call(struct svc_rdma_conn *conn,
 	if (recv->hdr.read_chunks)
 		return svc_rdma_begin_reads(rqstp, call);
 	if (!svc_rdma_may_reply(conn)) {
+		trace_svcrdma_reply_wait(conn->ep, recv->hdr.xid,
+					 READ_ONCE(conn->queue.replies.charged));
 		svc_rdma_queue_ready(call);
 		return 0;
 	}
@@ -123,13 +126,17 @@ static int svc_rdma_process_recv(struct svc_rdma_conn *conn,
 	u32 xid;
 
 	rpcrdma_decode(hdr, recv->data, recv->len, &conn->limits);
+	trace_svcrdma_decode_rqst(conn->ep, recv);
 	action = rpcrdma_dispatch(hdr, RPCRDMA_RESPONDER, recv->invalidated);
 	if (action == RPCRDMA_ACT_CALL)
 		return svc_rdma_process_call(conn, rqstp, recv);
 
 	xid = hdr->xid;
-	if (hdr->fault)
+	if (hdr->fault) {
 		conn->ep->count.bad_headers++;
+		trace_svcrdma_decode_err(conn->ep, xid,
+					 rpcrdma_fault_name(hdr->fault));
+	}
 	switch (action) {
 	case RPCRDMA_ACT_REPLY:
 		svc_rdma_bc_reply(conn, recv);

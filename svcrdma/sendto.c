@@ -8,6 +8,7 @@
 
 #include <linux/sunrpc/xdr.h>
 
+#include "rpcrdma/trace.h"
 #include "svc_rdma.h"
 
 /*
@@ -275,6 +276,7 @@ static void send_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 	struct svc_rdma_send *send =
 		container_of(chain, struct svc_rdma_send, chain);
 
+	trace_svcrdma_wc_send(send->conn->ep, send->xid, status);
 	if (status != IB_WC_SUCCESS && send->writes.last)
 		svc_rdma_note_bad_rkey(send->conn, send->xid);
 	svc_rdma_send_put(send);
@@ -302,6 +304,8 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 	rpcrdma_chain_append(conn->ep, &send->chain,
 			     svc_rdma_rwset_wrs(conn, &send->writes,
 						&send->chain, wr));
+	trace_svcrdma_post_send(conn->ep, send->xid, send->enc.len,
+				send->nr_sge, send->writes.slots, inv_handle);
 	send->chain.unsignalled_ok = send->nr_sge == 1 && !send->writes.last;
 	rc = rpcrdma_sendq_post(conn->ep, &send->chain, lone);
 	if (rc)
@@ -332,6 +336,7 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
 	struct svc_rdma_send *send;
 	int rc;
 
+	trace_svcrdma_reject(conn->ep, xid, why ? : "Reply cannot be sent");
 	if (why)
 		rpcrdma_ep_warn(conn->ep, "rejected XID 0x%08x: %s",
 				xid, why);
@@ -341,6 +346,7 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
 		send_failed(conn, PTR_ERR(send), "an error could not be sent");
 		return;
 	}
+	send->xid = xid;
 	rpcrdma_enc_error(&send->enc, xid, vers, credits, errcode,
 			  &conn->limits);
 	rc = svc_rdma_send_post(send, 0);

@@ -14,6 +14,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "rpcrdma/trace.h"
 #include "xprt_rdma.h"
 
 /* MRs a connection starts with. It gets more when fewer than so many are idle */
@@ -35,6 +36,7 @@ static void xprt_rdma_mr_unmap(struct xprt_rdma_mr *mr)
 {
 	if (!mr->nents)
 		return;
+	trace_xprtrdma_mr_unmap(mr->ep, mr->xid, mr->mr);
 	rpcrdma_unmap_sg(mr->ep, mr->sgl, mr->nents, mr->dir);
 	mr->nents = 0;
 }
@@ -282,6 +284,7 @@ static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx, bool gaps)
 	if (mr)
 		return mr;
 
+	trace_xprtrdma_nomrs(pool->ep, 0, pool->kinds[gaps].count);
 	/* An MR that comes back from here on finds the flag and wakes us */
 	xprt_wait_for_buffer_space(&rx->xprt);
 	mr = xprt_rdma_mr_pop(pool, gaps);
@@ -337,6 +340,7 @@ bool xprt_rdma_mrs_put_rkey(struct xprt_rdma *rx, struct list_head *mrs,
 	list_for_each_entry(mr, mrs, list) {
 		if (mr->mr->rkey != rkey)
 			continue;
+		trace_xprtrdma_mr_reminv(mr->ep, mr->xid, mr->mr);
 		list_move(&mr->list, &invalid);
 		xprt_rdma_mrs_put(rx, &invalid, true);
 		return true;
@@ -512,6 +516,7 @@ int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 		mr->inv.next = NULL;
 		mr->inv.send_flags = 0;
 		mr->inv.ex.invalidate_rkey = mr->mr->rkey;
+		trace_xprtrdma_mr_localinv(ep, mr->xid, mr->mr);
 		rpcrdma_chain_append(ep, &req->inv_chain, &mr->inv);
 		req->rx->stats.local_inv_needed++;
 	}

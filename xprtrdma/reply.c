@@ -9,6 +9,7 @@
  */
 #include <linux/sunrpc/bc_xprt.h>
 
+#include "rpcrdma/trace.h"
 #include "xprt_rdma.h"
 
 /*
@@ -267,7 +268,7 @@ static void xprt_rdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 		credits = rpcrdma_hdr_grant(&recv->hdr, ep->sizes.credits,
 					    READ_ONCE(rx->granted), req);
 	if (credits)
-		xprt_rdma_credits_update(rx, credits);
+		xprt_rdma_credits_update(rx, ep, credits);
 	if (req)
 		xprt_rdma_reply_matched(ep, req, recv);
 	else
@@ -279,6 +280,8 @@ static void xprt_rdma_warn_about(struct rpcrdma_ep *ep,
 {
 	if (hdr->fault) {
 		ep->count.bad_headers++;
+		trace_xprtrdma_decode_err(ep, hdr->xid,
+					  rpcrdma_fault_name(hdr->fault));
 		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s", hdr->xid,
 				rpcrdma_fault_name(hdr->fault));
 	} else if (xprt_rdma_no_common_version(hdr)) {
@@ -310,6 +313,7 @@ void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 	enum rpcrdma_fault fault;
 
 	fault = rpcrdma_decode(&recv->hdr, recv->data, recv->len, &rx->limits);
+	trace_xprtrdma_reply(ep, recv);
 	if (fault || recv->hdr.proc == RPCRDMA_ERROR)
 		xprt_rdma_warn_about(ep, &recv->hdr);
 	switch (rpcrdma_dispatch(&recv->hdr, RPCRDMA_REQUESTER,

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/sunrpc/bc_xprt.h>
 
+#include "rpcrdma/trace.h"
 #include "xprt_rdma.h"
 
 /* XDR buffers grow in steps, so that they soon fit every RPC of a mount */
@@ -41,12 +42,14 @@ static bool xprt_rdma_credits_apply(struct xprt_rdma *rx)
  * The server granted @credits. If aborted RPCs hold them all, the connection
  * ends: a new one has them all back.
  */
-void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits)
+void xprt_rdma_credits_update(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
+			      u32 credits)
 {
 	bool left;
 
 	if (likely(credits == READ_ONCE(rx->granted)))
 		return;
+	trace_xprtrdma_credits(ep, 0, credits);
 	spin_lock(&rx->xprt.transport_lock);
 	rx->granted = credits;
 	left = xprt_rdma_credits_apply(rx);

@@ -6,6 +6,7 @@
  */
 #include <linux/gfp.h>
 
+#include "rpcrdma/trace.h"
 #include "xprt_rdma.h"
 
 /**
@@ -353,9 +354,13 @@ static int xprt_rdma_send_call(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 		rpcrdma_chain_init(&req->chain, NULL);
 		list_for_each_entry(mr, &req->mrs, list) {
 			mr->xid = xid;
+			trace_xprtrdma_mr_map(rx->ep, xid, mr->mr);
 			rpcrdma_chain_append(rx->ep, &req->chain, &mr->reg.wr);
 		}
 		rpcrdma_chain_append(rx->ep, &req->chain, &req->send_wr);
+		trace_xprtrdma_marshal(rx->ep, xid, call.enc.len,
+				       req->sge.length, call.reads,
+				       call.writes, call.replies);
 		req->rqst.rq_xtime = ktime_get();
 		rc = xprt_rdma_req_post(rx->ep, req);
 	} else if (rc == -EMSGSIZE) {

@@ -394,7 +394,8 @@ static inline bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
 #endif
 
 /* req.c */
-void xprt_rdma_credits_update(struct xprt_rdma *rx, u32 credits);
+void xprt_rdma_credits_update(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
+			      u32 credits);
 void xprt_rdma_credits_reset(struct xprt_rdma *rx);
 struct xprt_rdma_req *xprt_rdma_req_create(struct xprt_rdma *rx, gfp_t gfp);
 void xprt_rdma_req_destroy(struct xprt_rdma_req *req);
