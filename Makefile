@@ -20,7 +20,7 @@ BUILD = scripts/build "$(HEADERS)" $(filter-out KDIR=% KERNEL=%,$(MAKEOVERRIDES)
 
 .NOTPARALLEL:
 .PHONY: module all modules modules-all install modules_install uninstall setup lint kunit fuzz coverage \
-	mutants pictures test check soak bench bench-profile bench-wakeups demo vm-shell clean help
+	mutants pictures htmldocs test check soak bench bench-profile bench-wakeups demo vm-shell clean help
 
 module:
 	@$(BUILD)
@@ -62,6 +62,9 @@ mutants: setup
 
 pictures: setup
 	@scripts/pictures
+
+htmldocs:
+	@scripts/htmldocs
 
 # It asks for what a test needs, but for groups: the user-space ones need nothing
 test:
@@ -145,6 +148,7 @@ help:
 #h   make mutants       change the pure files in 3,100 places: do tests notice?
 #h                      (make check: in every tenth)
 #h   make pictures      draw Documentation/pictures/*.dot again
+#h   make htmldocs      Documentation/ as HTML, into build/html
 #h   make setup         install tools, and download kernels and guests' programs, as
 #h                      the above need them (they do it); the debug kernel is built by
 #h                      what needs it
