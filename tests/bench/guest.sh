@@ -107,6 +107,9 @@ bench_is() {
 	if [ -n "$stock" ]; then [ ! -e /proc/net/rpcrdma ]; fi
 }
 
+# Does rxe complete in a thread? (include/compat.h)
+bench_in_thread() { [[ $(uname -r) = 6.[0-3].* ]] && echo 0 || echo 1; }
+
 # A page that is read for the second time moves to another list of the kernel's, once: that
 # shall be no phase's
 bench_files() {
@@ -153,5 +156,9 @@ fi
 one_guest_veth
 modprobe -a sunrpc rdma_cm ib_core nfsv4 nfsd
 insmod /test/rpcnull.ko
+# On the same device; with a thread that completes, as the module does: in a workqueue
+case $OPS in
+*floor*) insmod /test/rpcfloor.ko workqueue="$(bench_in_thread)" ;;
+esac
 for phase in $PHASES; do bench_phase "${phase%:*}" "${phase#*:}"; done
 finish

@@ -266,7 +266,8 @@ def report(kernel, directory):
 def order(result):
     """By depth, then as an RPC grows."""
     names = ('null', 'getattr', 'lookup', 'read4k', 'write4k', 'read64k',
-             'write64k', 'read1m', 'write1m', 'create', 'readdir')
+             'write64k', 'read1m', 'write1m', 'create', 'readdir', 'floor',
+             'floor-write64k', 'floor-read64k', 'floor-write1m', 'floor-read1m')
     ops = {op for phase in result.values() for op in phase}
     return sorted(ops, key=lambda op: (int(op.split('/')[1]),
                                        names.index(op.split('/')[0])))

@@ -10,6 +10,8 @@
  *     create     create a file and remove it
  *     readdir    all names of the directory "namesN" of the process N, from the server
  *     null       the NULL procedure (tests/bench/null)
+ *     floor      the messages of an RPC without the RPC (tests/bench/floor); floor-readN and
+ *                floor-writeN with an RDMA Read or Write of N bytes
  *   DEPTH processes (1) do COUNT operations together. If COUNT is "Ns", they run for N s,
  *   and the output is "OPERATIONS SECONDS".
  *   With LATENCY in the environment the last line has "MEDIAN P99 MOST" of an operation's
@@ -131,6 +133,15 @@ static void op_null(long i)
 		err(1, "null");
 }
 
+static char exchange[32];
+
+static void op_floor(long i)
+{
+	(void)i;
+	if (pwrite(fd, exchange, strlen(exchange), 0) != (ssize_t)strlen(exchange))
+		err(1, "floor");
+}
+
 static void prepare(int flags)
 {
 	open_bench(flags);
@@ -145,6 +156,25 @@ static size_t bytes(const char *text)
 	size_t n = strtoul(text, &end, 10);
 
 	return *end == 'k' ? n << 10 : *end == 'm' ? n << 20 : n;
+}
+
+static void open_debug(const char *name)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "/sys/kernel/debug/%s", name);
+	fd = open(file, O_WRONLY);
+	if (fd < 0)
+		err(1, "%s", name);
+}
+
+/* "floor", "floor-read64k", ... */
+static void prepare_floor(const char *name)
+{
+	const char *kind = !*name ? "send" : !strncmp(name, "-read", 5) ? "read" : "write";
+
+	snprintf(exchange, sizeof(exchange), "%s %zu", kind, *name ? bytes(name + 1 + strlen(kind)) : 0);
+	open_debug("rpcfloor");
 }
 
 static void (*operation(const char *name))(long)
@@ -166,10 +196,12 @@ static void (*operation(const char *name))(long)
 		return op_write;
 	}
 	if (!strcmp(name, "null")) {
-		fd = open("/sys/kernel/debug/rpcnull", O_WRONLY);
-		if (fd < 0)
-			err(1, "rpcnull");
+		open_debug("rpcnull");
 		return op_null;
+	}
+	if (!strncmp(name, "floor", 5)) {
+		prepare_floor(name + 5);
+		return op_floor;
 	}
 	if (strcmp(name, "getattr"))
 		exit(2);
