@@ -49,16 +49,21 @@ kernel_release() {
 	6.1 | 6.12) readlink "$CACHE/kernels/$1" || die "no kernel $1 yet: run scripts/setup" ;;
 	7.2) suite_release "$1" ;;
 	debug* | kcsan*) debug_release "$1" ;;
-	*) die "no such kernel: $1 (6.1, 6.12, 7.2, debug, debug-6.12, kcsan, kcsan-6.12)" ;;
+	*) die "no such kernel: $1 (6.1, 6.12, 7.2, debug, debug-6.12, debug-7.2, kcsan, kcsan-6.12)" ;;
 	esac
 }
 
 # kernel_version SERIES: Debian's version of its packages, sources included
 kernel_version() {
+	if is_suite_kernel "$1"; then
+		suite_version "$1"
+		return
+	fi
 	cat "$CACHE/kernels/$1/.version" 2>/dev/null || die "no kernel $1 yet: run scripts/setup"
 }
 
-# Our own kernels: "debug" is of 6.1, "debug-6.12" of the other; "kcsan", "kcsan-6.12".
+# Our own kernels: "debug" is of 6.1, "debug-6.12" and "debug-7.2" of the others; "kcsan",
+# "kcsan-6.12".
 debug_series() {
 	case $1 in
 	*-*) echo "${1#*-}" ;;
@@ -82,8 +87,8 @@ debug_prefix() {
 debug_key() {
 	local ver series configs
 	case $1 in
-	debug | debug-6.12 | kcsan | kcsan-6.12) ;;
-	*) die "no such kernel of our own: $1 (debug, debug-6.12, kcsan, kcsan-6.12)" ;;
+	debug | debug-6.12 | debug-7.2 | kcsan | kcsan-6.12) ;;
+	*) die "no such kernel of our own: $1 (debug, debug-6.12, debug-7.2, kcsan, kcsan-6.12)" ;;
 	esac
 	series=$(debug_series "$1")
 	ver=$(kernel_version "$series") || exit
@@ -158,12 +163,29 @@ source_package() {
 		say "downloading linux-source-$series $ver (150 MB)" >&2
 		rm -rf "$CACHE/source/linux-source-$series-"*
 		tmp=$(mktemp -d "$CACHE/source/.new.XXXXXX")
-		(cd "$tmp" && download "linux-source-$series=$ver" >&2) && mv "$tmp"/*.deb "$deb"
+		(cd "$tmp" && source_download "$series" "$ver" >&2) && mv "$tmp"/*.deb "$deb"
 		rm -rf "$tmp"
 		[ -e "$deb" ]
 	) 9>"$CACHE/source/.lock-package" ||
-		die "cannot download linux-source-$series $ver: scripts/setup updates the kernels"
+		die "cannot download linux-source-$series $ver: $(source_newer "$series")"
 	printf '%s\n' "$deb"
+}
+
+source_download() {
+	if is_suite_kernel "$1"; then
+		suite_download "linux-source-$1=$2"
+	else
+		download "linux-source-$1=$2"
+	fi
+}
+
+# What brings a kernel whose source there is
+source_newer() {
+	if is_suite_kernel "$1"; then
+		echo "for a newer kernel remove $CACHE/suite/$1, then run scripts/setup"
+	else
+		echo "scripts/setup updates the kernels"
+	fi
 }
 
 # Sources for the build of one directory, checkpatch.pl and kernel-doc: unpacked

@@ -27,7 +27,15 @@ is_suite_kernel() { [ "$1" = 7.2 ]; }
 
 suite_release() {
 	cat "$CACHE/suite/$1/.release" 2>/dev/null ||
-		die "no kernel $1 yet: run scripts/setup --kernel=$1"
+		die "no kernel $1 yet: run scripts/setup"
+}
+
+# suite_version SERIES: Debian's version of its packages, sources included
+suite_version() {
+	local rel
+	rel=$(suite_release "$1") || return
+	zcat "$CACHE/suite/$1/root/usr/share/doc/linux-headers-$rel/changelog.Debian.gz" |
+		sed -n '1s/^linux (\(.*\)) .*/\1/p'
 }
 
 suite_kdir() {
@@ -117,6 +125,18 @@ suite_find() {
 		sed -n 's/^linux-headers-\([0-9.]*+deb[0-9]*-amd64\)$/\1/p' | sort -V | tail -n 1
 }
 
+# suite_download PACKAGE=VERSION: into the current directory
+suite_download() {
+	local dir=$PWD/apt suite rc=1
+	for suite in "${SUITES[@]}"; do
+		suite_apt_init "$dir" "$suite" && suite_apt "$dir" apt-get download -qq "$1" || continue
+		rc=0
+		break
+	done
+	rm -rf "$dir"
+	return $rc
+}
+
 # suite_unpack_root ARCHIVES ROOT: usr-merged before the first package, which expects that.
 # Without the packages' own scripts two names are missing.
 suite_unpack_root() {
@@ -148,10 +168,16 @@ suite_unpack_kernel() {
 	printf '%s\n' "$2" >"$dir/.version"
 }
 
+# suite_is_there SERIES: the headers, with the root for builds, and the kernel
+suite_is_there() {
+	[ -e "$CACHE/suite/$1/.release" ] && [ -e "$CACHE/kernels/$(cat "$CACHE/suite/$1/.release")/.version" ]
+}
+
 suite_fetch() {
 	local series=$1 dir=$CACHE/suite/$1 suite rel='' tmp part
-	[ ! -e "$dir/.release" ] || [ ! -e "$CACHE/kernels/$(cat "$dir/.release")/.version" ] || return 0
+	! suite_is_there "$series" || return 0
 	mkdir -p "$CACHE/suite" "$CACHE/kernels"
+	rm -rf "$CACHE/suite"/.new.*
 	tmp=$(mktemp -d "$CACHE/suite/.new.XXXXXX")
 	chmod 755 "$tmp"
 	for suite in "${SUITES[@]}"; do
