@@ -32,6 +32,7 @@ modules_install: install
 modules-all: setup
 	@scripts/build 6.1
 	@scripts/build 6.12
+	@scripts/build 7.2
 	@! scripts/setup --print debug >/dev/null 2>&1 || scripts/build debug
 
 install: module
@@ -104,7 +105,7 @@ help:
 
 #h Look at it (the host stays as it is, but for tools: scripts/setup --help):
 #h   make demo          two virtual machines: one serves NFS/RDMA, one mounts it
-#h                      KERNEL=6.1|6.12  CLIENT=ours|stock  SERVER=ours|stock
+#h                      KERNEL=6.1|6.12|7.2  CLIENT=ours|stock  SERVER=ours|stock
 #h   make check         everything that is tested; ends with "N passed, N failed".
 #h                      Two groups run at a time; one that overruns its budget by a
 #h                      quarter is stopped (tests/run --list)
@@ -113,7 +114,7 @@ help:
 #h                      group/50-peer; KERNEL=6.1|6.12|7.2|debug  SERVER=  CLIENT=
 #h                      OPTIONS= (tests/README.rst)
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
-#h                      (10000), WHAT=6.1|6.12|debug|alloc|removal|slots|memory|faults|
+#h                      (10000), WHAT=6.1|6.12|7.2|debug|debug-7.2|alloc|removal|slots|memory|faults|
 #h                      field|siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|
 #h                      in-tree|host (all),
 #h                      MINUTES= SEED= STORM= KERNELS= BESIDE= PROCESSORS=
@@ -129,7 +130,7 @@ help:
 #h   make [KDIR=dir]    build/<kernel release>/rpcrdma.ko, for the headers in dir; the
 #h                      running kernel's, or else the last of /lib/modules/*/build.
 #h                      KERNEL=6.1|6.12: for that of Debian in the cache (make setup)
-#h   make modules-all   for both of Debian 12's kernels, and the debug kernel if there
+#h   make modules-all   for each of Debian's kernels, and the debug kernel if there
 #h                      is one
 #h   make install       into /lib/modules/<kernel release>/updates (as root), without
 #h                      debug information (INSTALL_MOD_STRIP=0: with it);
