@@ -55,7 +55,7 @@ wire() {
 }
 
 # badserver_cases 0|1: cases of a bad server for our client in "make check", a half for each of
-# two kernels; tests/soak has all on both. Every fourth case; the one in which nothing is wrong;
+# two kernels; tests/soak has all on each. Every fourth case; the one in which nothing is wrong;
 # two that need an order of events which is rare by itself; one that reached for memory of the
 # client. In one of the halves each case of version 2, and those that alone show a rule of
 # conformance.rst.

@@ -302,12 +302,13 @@ peer_hook() {
 	[ -z "$command" ] || on_server "$command"
 }
 
-# PEER_ONLY and PEER_NOT: expressions for names. PEER_HALF: 0 or 1, every second one of those,
-# and each that not every server can have, as nobody knows which half has that
+# PEER_ONLY and PEER_NOT: expressions for names. PEER_PART: I/N, every Nth one of those, from
+# the Ith on, and each that not every server can have, as nobody knows which part has that
 peer_cases() {
 	(cd "$PEER_CASES" && printf '%s\n' *.peer) | grep -E "^${PEER_ONLY:-.}" | grep -vE "^${PEER_NOT:-$}" |
-		awk -v half="${PEER_HALF:-}" -v dir="$PEER_CASES" '
-			half == "" || NR % 2 == half || !system("grep -q \"^# Needs: \" " dir "/" $0)'
+		awk -v part="${PEER_PART:-0/1}" -v dir="$PEER_CASES" '
+			BEGIN { split(part, of, "/") }
+			NR % of[2] == of[1] || !system("grep -q \"^# Needs: \" " dir "/" $0)'
 }
 
 # Names that match nothing are mistyped
