@@ -92,7 +92,7 @@ demo: setup
 	@scripts/demo
 
 vm-shell: setup
-	@tests/vm/shell
+	@tests/vm/shell $(KERNEL)
 
 clean:
 	rm -rf build
@@ -105,13 +105,14 @@ help:
 
 #h Look at it (the host stays as it is, but for tools: scripts/setup --help):
 #h   make demo          two virtual machines: one serves NFS/RDMA, one mounts it
-#h                      KERNEL=6.1|6.12|7.2  CLIENT=ours|stock  SERVER=ours|stock
+#h                      KERNEL=6.1|6.12|6.12+deb13|7.2  CLIENT=ours|stock  SERVER=ours|stock
 #h   make check         everything that is tested; ends with "N passed, N failed".
 #h                      Two groups run at a time; one that overruns its budget by a
 #h                      quarter is stopped (tests/run --list)
 #h   make test T=...    one test, or several: unit, unit/wire, unit/wire/CASE, suite/cut,
 #h                      peer/read-length-0, badserver/never-kill, guest/selfmount, fuzz/wire, kunit,
-#h                      group/50-peer; KERNEL=6.1|6.12|7.2|debug  SERVER=  CLIENT=
+#h                      group/50-peer; KERNEL=6.1|6.12|6.12+deb13|7.2|debug
+#h                      SERVER=  CLIENT=  GUESTS=bookworm|trixie
 #h                      OPTIONS= (tests/README.rst)
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
 #h                      (10000), WHAT=6.1|6.12|7.2|debug|debug-7.2|alloc|removal|slots|memory|faults|

@@ -45,11 +45,14 @@ download() {
 # those of Debian as links in the cache: the release changes only when scripts/setup
 # has the image and the headers of another one.
 kernel_release() {
+	if is_suite_kernel "$1"; then
+		suite_release "$1"
+		return
+	fi
 	case $1 in
 	6.1 | 6.12) readlink "$CACHE/kernels/$1" || die "no kernel $1 yet: run scripts/setup" ;;
-	7.2) suite_release "$1" ;;
 	debug* | kcsan*) debug_release "$1" ;;
-	*) die "no such kernel: $1 (6.1, 6.12, 7.2, debug, debug-6.12, debug-7.2, kcsan, kcsan-6.12)" ;;
+	*) die "no such kernel: $1 (6.1, 6.12, 6.12+deb13, 7.2, debug, debug-6.12, debug-7.2, kcsan, kcsan-6.12)" ;;
 	esac
 }
 
@@ -108,9 +111,12 @@ debug_release() {
 # For make KDIR=…
 kernel_kdir() {
 	local release
+	if is_suite_kernel "$1"; then
+		suite_kdir "$1"
+		return
+	fi
 	release=$(kernel_release "$1") || exit
 	case $1 in
-	7.2) suite_kdir "$1" ;;
 	debug* | kcsan*) debug_dir "$1" ;;
 	*) printf '%s/kernels/%s/headers/src/linux-headers-%s\n' "$CACHE" "$release" "$release" ;;
 	esac
@@ -135,6 +141,36 @@ print_fact() {
 	kdir-*) kernel_kdir "${1#kdir-}" ;;
 	*) kernel_release "$1" ;;
 	esac
+}
+
+# kernel_make KDIR DIR ARGUMENT...: the kernel's build makes the modules of DIR, where the
+# compiler of these headers is
+kernel_make() {
+	local kdir=$1 dir=$2 root
+	shift 2
+	root=$(suite_root "$kdir")
+	if [ -n "$root" ]; then
+		suite_run "$root" "$ROOT" "$dir" -- \
+			make --no-print-directory -j"$(nproc)" -C "${kdir#"$root"}" M="$dir" modules "$@"
+	else
+		make --no-print-directory -j"$(nproc)" -C "$kdir" M="$dir" modules "$@"
+	fi
+}
+
+# setup_kernel KERNEL: have all that a test with it needs
+setup_kernel() {
+	case $1 in
+	debug* | kcsan*) "$SCRIPTS/setup" "--debug-kernel=$1" ;;
+	*) "$SCRIPTS/setup" "--kernel=$1" ;;
+	esac
+}
+
+# setup_suite_kernels KERNEL...: those that "make setup" does not fetch
+setup_suite_kernels() {
+	local kernel
+	for kernel; do
+		! is_suite_kernel "$kernel" || setup_kernel "$kernel" || return
+	done
 }
 
 # What uname -r says in the kernel these headers are of. Not the file
@@ -173,7 +209,7 @@ source_package() {
 
 source_download() {
 	if is_suite_kernel "$1"; then
-		suite_download "linux-source-$1=$2"
+		suite_download "$1" "linux-source-$1=$2"
 	else
 		download "linux-source-$1=$2"
 	fi

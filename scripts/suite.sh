@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Kernels that this machine's Debian does not have: they come from a later suite of the
+# Kernels that this machine's Debian does not have: they come from another suite of the
 # repository that apt is configured for. apt's own sources, lists and packages stay as they
 # are: this has an apt directory of its own in the cache, signed with the same keys.
 #
@@ -11,23 +11,42 @@
 #
 # Sourced by lib.sh, after CACHE is set. In the cache:
 #
-#   suite/SERIES/root       where builds run; the headers are below usr/src
-#   suite/SERIES/.release   uname -r of the kernel; complete
+#   suite/KERNEL/root       where builds run; the headers are below usr/src
+#   suite/KERNEL/.release   uname -r of the kernel; complete
 #   kernels/RELEASE         image and modules, as of the other kernels
 #
-# Remove suite/SERIES to have the next setup fetch the suite's newest kernel of that series.
+# Remove suite/KERNEL to have the next setup fetch the suite's newest kernel of that series.
 
-# Where a kernel is searched, in this order
-SUITES=(sid forky)
+# The suite of this machine's Debian, and the version of its clang and LLVM
+HOST_SUITE=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+LLVM_VERSION=14
+[ "$HOST_SUITE" != trixie ] || LLVM_VERSION=19
+
+# kernel_suites KERNEL: where a kernel is searched, in this order. Suites with a comma between
+# them are searched together.
+kernel_suites() {
+	case $1 in
+	6.1 | 6.12) echo bookworm,bookworm-security ;;
+	6.12+deb13) echo trixie ;;
+	7.2) echo sid forky ;;
+	esac
+}
 
 # What a build, also with C=2, needs beside the headers, which depend on a compiler
 SUITE_PACKAGES=(make bash coreutils sed grep gawk findutils perl-base diffutils sparse)
 
-is_suite_kernel() { [ "$1" = 7.2 ]; }
+# Debian 12 has 6.1 and 6.12 itself
+is_suite_kernel() {
+	case $1 in
+	6.1 | 6.12) [ "$HOST_SUITE" != bookworm ] ;;
+	6.12+deb13 | 7.2) ;;
+	*) false ;;
+	esac
+}
 
 suite_release() {
 	cat "$CACHE/suite/$1/.release" 2>/dev/null ||
-		die "no kernel $1 yet: run scripts/setup"
+		die "no kernel $1 yet: run scripts/setup --kernel=$1"
 }
 
 # suite_version SERIES: Debian's version of its packages, sources included
@@ -35,7 +54,7 @@ suite_version() {
 	local rel
 	rel=$(suite_release "$1") || return
 	zcat "$CACHE/suite/$1/root/usr/share/doc/linux-headers-$rel/changelog.Debian.gz" |
-		sed -n '1s/^linux (\(.*\)) .*/\1/p'
+		sed -n '1s/^linux[^ ]* (\(.*\)) .*/\1/p'
 }
 
 suite_kdir() {
@@ -93,18 +112,27 @@ suite_apt() {
 	APT_CONFIG=$dir/apt.conf "$@"
 }
 
-# suite_apt_init DIR SUITE: where this machine's Debian comes from, but that suite. Without a
-# line in its status file apt takes no package for installed.
+# suite_uri LABEL: where this machine's Debian, or Debian-Security, comes from
+suite_uri() {
+	apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		awk -v label="$1" '$1 == "Debian" && $2 == label { print $3; exit }'
+}
+
+# suite_apt_init DIR SUITE[,SUITE]: where this machine's Debian comes from, but these suites.
+# Without a line in its status file apt takes no package for installed.
 suite_apt_init() {
-	local dir=$1 suite=$2 uri
-	uri=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' |
-		awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')
+	local dir=$1 suite uri security
+	uri=$(suite_uri Debian)
 	[ -n "$uri" ] || die "apt has no source that is Debian's: run apt-get update"
+	security=$(suite_uri Debian-Security)
 	rm -rf "$dir"
 	mkdir -p "$dir"/{state/lists/partial,cache/archives/partial}
 	: >"$dir/status"
-	printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
-		"$uri" "$suite" >"$dir/sources.list"
+	for suite in ${2//,/ }; do
+		printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
+			"$(case $suite in *-security) echo "${security:-${uri%/}-security}" ;; *) echo "$uri" ;; esac)" \
+			"$suite"
+	done >"$dir/sources.list"
 	cat >"$dir/apt.conf" <<-END
 		Dir::State "$dir/state";
 		Dir::State::status "$dir/status";
@@ -119,17 +147,17 @@ suite_apt_init() {
 	suite_apt "$dir" apt-get update -qq
 }
 
-# suite_find DIR SERIES: the release of the newest kernel of SERIES
+# suite_find DIR KERNEL: the release of the newest kernel of that series
 suite_find() {
-	suite_apt "$1" apt-cache pkgnames "linux-headers-$2." |
-		sed -n 's/^linux-headers-\([0-9.]*+deb[0-9]*-amd64\)$/\1/p' | sort -V | tail -n 1
+	suite_apt "$1" apt-cache pkgnames "linux-headers-${2%+*}." |
+		sed -nE 's/^linux-headers-([0-9.]+(-[0-9]+|\+deb[0-9]+)-amd64)$/\1/p' | sort -V | tail -n 1
 }
 
-# suite_download PACKAGE=VERSION: into the current directory
+# suite_download KERNEL PACKAGE=VERSION: into the current directory
 suite_download() {
 	local dir=$PWD/apt suite rc=1
-	for suite in "${SUITES[@]}"; do
-		suite_apt_init "$dir" "$suite" && suite_apt "$dir" apt-get download -qq "$1" || continue
+	for suite in $(kernel_suites "$1"); do
+		suite_apt_init "$dir" "$suite" && suite_apt "$dir" apt-get download -qq "$2" || continue
 		rc=0
 		break
 	done
@@ -143,7 +171,9 @@ suite_unpack_root() {
 	local deb dir
 	mkdir -p "$2"/usr/{bin,sbin,lib,lib64}
 	for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$2/$dir"; done
-	for deb in "$1"/*.deb; do dpkg-deb -x "$deb" "$2"; done
+	for deb in "$1"/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -C "$2" -x --keep-directory-symlink --no-same-owner
+	done
 	ln -sf bash "$2/usr/bin/sh"
 	ln -sf gawk "$2/usr/bin/awk"
 	mkdir -p "$2/tmp"
@@ -155,15 +185,26 @@ suite_unpack_root() {
 	done
 }
 
+# suite_parts DIR RELEASE: the packages of a kernel, which were one until Debian 13
+suite_parts() {
+	local part one=linux-image-$2-unsigned
+	if [ -n "$(suite_apt "$1" apt-cache pkgnames "$one")" ]; then
+		echo "$one"
+	else
+		for part in base binary-unsigned modules; do echo "linux-$part-$2"; done
+	fi
+}
+
 # suite_unpack_kernel DIR RELEASE: DIR/*.deb, in the form of the other kernels
 suite_unpack_kernel() {
-	local deb root=$1/root dir=$CACHE/kernels/$2 modules
+	local deb root=$1/root dir=$CACHE/kernels/$2 modules file
 	for deb in "$1"/*.deb; do dpkg-deb -x "$deb" "$root"; done
-	modules=$root/usr/lib/modules/$2
+	modules=$(find "$root" -maxdepth 4 -path "*lib/modules/$2")
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	mv "$modules"/vmlinuz* "$dir/vmlinuz"
-	mv "$modules/config" "$dir/config"
+	for file in vmlinuz config; do
+		mv "$(find "$root/boot" "$modules" -maxdepth 1 -name "$file*" 2>/dev/null | head -n 1)" "$dir/$file"
+	done
 	mv "$modules" "$dir/modules"
 	printf '%s\n' "$2" >"$dir/.version"
 }
@@ -174,22 +215,22 @@ suite_is_there() {
 }
 
 suite_fetch() {
-	local series=$1 dir=$CACHE/suite/$1 suite rel='' tmp part
-	! suite_is_there "$series" || return 0
+	local kernel=$1 dir=$CACHE/suite/$1 suite rel='' tmp part
+	! suite_is_there "$kernel" || return 0
 	mkdir -p "$CACHE/suite" "$CACHE/kernels"
 	rm -rf "$CACHE/suite"/.new.*
 	tmp=$(mktemp -d "$CACHE/suite/.new.XXXXXX")
 	chmod 755 "$tmp"
-	for suite in "${SUITES[@]}"; do
-		suite_apt_init "$tmp/apt" "$suite" && rel=$(suite_find "$tmp/apt" "$series") || continue
+	for suite in $(kernel_suites "$kernel"); do
+		suite_apt_init "$tmp/apt" "$suite" && rel=$(suite_find "$tmp/apt" "$kernel") || continue
 		[ -z "$rel" ] || break
 	done
-	[ -n "$rel" ] || die "no kernel $series in Debian's ${SUITES[*]}"
-	say "downloading Linux $rel of Debian $suite, and its compiler (220 MB)"
+	[ -n "$rel" ] || die "no kernel $kernel in Debian's $(kernel_suites "$kernel")"
+	say "downloading Linux $rel of Debian ${suite%%,*}, and its compiler (220 MB)"
 	suite_apt "$tmp/apt" apt-get install -qq -y -d "linux-headers-$rel" "${SUITE_PACKAGES[@]}"
 	mkdir "$tmp/kernel"
-	(cd "$tmp/kernel" && for part in base binary-unsigned modules; do
-		suite_apt "$tmp/apt" apt-get download -qq "linux-$part-$rel"
+	(cd "$tmp/kernel" && for part in $(suite_parts "$tmp/apt" "$rel"); do
+		suite_apt "$tmp/apt" apt-get download -qq "$part"
 	done)
 	say "unpacking $rel"
 	suite_unpack_root "$tmp/apt/cache/archives" "$tmp/root"

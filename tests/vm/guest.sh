@@ -349,6 +349,7 @@ server_up() {
 	server_rpcbind
 	modprobe nfsd
 	mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
+	server_tracking
 	[ -z "${NFSD_BLOCK:-}" ] || echo "$NFSD_BLOCK" >/proc/fs/nfsd/max_block_size
 	exportfs -ar
 	# shellcheck disable=SC2046,SC2086
@@ -382,6 +383,12 @@ server_rpcbind() {
 	mountpoint -q /var/lib/nfs/rpc_pipefs || mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
 	pidof rpcbind >/dev/null || rpcbind
 	wait_for 20 rpcinfo -p 127.0.0.1 || die "rpcbind does not answer"
+}
+
+# Which clients may reclaim state: the kernel starts nfsdcltrack itself, where there is one
+server_tracking() {
+	[ ! -e /usr/sbin/nfsdcltrack ] || return 0
+	pidof nfsdcld >/dev/null || nfsdcld -p /var/lib/nfs/rpc_pipefs
 }
 
 server_versions() {

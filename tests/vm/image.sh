@@ -8,7 +8,8 @@
 #
 # Programs, libraries and files of Debian come from the root that root.sh describes.
 #
-# Sourced after lib.sh. Entry points: image_tools, image_fio, image_krb5, image_run.
+# Sourced after lib.sh. Entry points: image_tools, image_fio, image_krb5, which take the
+# kernel's name, and image_run.
 
 # shellcheck source=tests/vm/root.sh
 . "$TESTS/vm/root.sh"
@@ -21,10 +22,15 @@ GUEST_PROGRAMS=(
 	bash kmod ip rdma tc ss nft mount umount mountpoint dmesg flock setpriv unshare nsenter
 	dd timeout chrt stat tail md5sum sha256sum stdbuf cmp mawk grep sed ps
 	rpc.nfsd rpc.mountd rpc.statd exportfs rpcbind rpcinfo showmount nfsstat mount.nfs sm-notify
-	nfsdcltrack getfacl setfacl nfs4_getfacl nfs4_setfacl
+	getfacl setfacl nfs4_getfacl nfs4_setfacl
 	dmsetup mke2fs mkfs.xfs
 	ibv_devices ibv_devinfo ibv_rc_pingpong rping ucmatose strace
 )
+
+# Programs of one Debian only. nfsdcld keeps the clients that may reclaim state, which is
+# nfsdcltrack's task in Debian 12.
+GUEST_PROGRAMS_BOOKWORM=(nfsdcltrack)
+GUEST_PROGRAMS_TRIXIE=(nfsdctl nfsdcld)
 
 # Both halves of sec=krb5, and a key distribution centre
 KRB5_PROGRAMS=(krb5kdc kdb5_util kadmin.local rpc.gssd rpc.svcgssd)
@@ -84,7 +90,7 @@ image_pack() {
 
 image_skeleton() {
 	local root=$1
-	mkdir -p "$root"/{dev,proc,sys,run,tmp,mnt,etc,root,srv,usr/{bin,sbin,lib,lib64},var/lib/nfs/{sm,sm.bak,rpc_pipefs,v4recovery,nfsdcltrack}}
+	mkdir -p "$root"/{dev,proc,sys,run,tmp,mnt,etc,root,srv,usr/{bin,sbin,lib,lib64},var/lib/nfs/{sm,sm.bak,rpc_pipefs,v4recovery,nfsdcltrack,nfsdcld}}
 	ln -s usr/bin "$root/bin"
 	ln -s usr/sbin "$root/sbin"
 	ln -s usr/lib "$root/lib"
@@ -158,12 +164,20 @@ image_peers() {
 	done
 }
 
+# What both Debians have, and what this one has
+image_programs() {
+	case $GUEST in
+	*/trixie-*) printf '%s\n' "${GUEST_PROGRAMS[@]}" "${GUEST_PROGRAMS_TRIXIE[@]}" ;;
+	*) printf '%s\n' "${GUEST_PROGRAMS[@]}" "${GUEST_PROGRAMS_BOOKWORM[@]}" ;;
+	esac
+}
+
 image_tools_build() {
 	local out=$1 root program file
 	root=$(mktemp -d "$CACHE/image/.root.XXXXXX")
 	image_skeleton "$root"
 	image_busybox "$root"
-	for program in "${GUEST_PROGRAMS[@]}"; do
+	for program in $(image_programs); do
 		file=$(guest_which "$GUEST" "$program") || exit
 		rm -f "$root/usr/bin/$program"
 		image_add_program "$root" "$file"
@@ -204,7 +218,7 @@ image_cached() {
 }
 
 image_tools() {
-	GUEST=$(guest_root) || return
+	GUEST=$(guest_root "$1") || return
 	image_cached tools "$CACHE/image/tools-$(image_key).cpio"
 }
 
@@ -222,7 +236,7 @@ image_extra() {
 
 image_fio_build() { image_extra "$1" /usr/bin/fio; }
 image_fio() {
-	GUEST=$(guest_root) || return
+	GUEST=$(guest_root "$1") || return
 	image_cached fio "$CACHE/image/fio-$(image_key).cpio"
 }
 
@@ -245,7 +259,7 @@ image_krb5_build() {
 	image_extra "$out" "${files[@]}"
 }
 image_krb5() {
-	GUEST=$(guest_root) || return
+	GUEST=$(guest_root "$1") || return
 	image_cached krb5 "$CACHE/image/krb5-$(image_key).cpio"
 }
 

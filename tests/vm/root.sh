@@ -6,7 +6,10 @@
 # is installed on the host, and nothing of the host is in a guest, but for
 # programs that image.sh compiles.
 #
-# Sourced after lib.sh. Entry points: guest_root, guest_which, guest_root_fetch.
+# There is a root for each Debian whose programs guests can have: those of the host's are
+# updated with apt's index, the other's stay until their directory is removed.
+#
+# Sourced after lib.sh. Entry points: guest_suite, guest_root, guest_which, guest_root_fetch.
 
 GUEST_PACKAGES=(
 	busybox-static bash coreutils diffutils grep sed mawk procps
@@ -17,19 +20,35 @@ GUEST_PACKAGES=(
 	krb5-kdc krb5-admin-server
 )
 
-# Of this list of packages: checkouts share the cache.
+# guest_suite KERNEL: the Debian whose programs a guest with this kernel has. $GUESTS chooses
+# another. What the host compiles for guests runs with its own C library and newer ones.
+guest_suite() {
+	local suite=bookworm
+	[ "$1" != 6.12+deb13 ] && [ "$HOST_SUITE" != trixie ] || suite=trixie
+	case ${GUESTS:-$suite} in
+	bookworm) [ "$HOST_SUITE" != trixie ] || die "on Debian 13 guests have programs of Debian 13" ;;
+	trixie) ;;
+	*) die "GUESTS= is bookworm or trixie" ;;
+	esac
+	echo "${GUESTS:-$suite}"
+}
+
+# guest_root_dir SUITE. Of this list of packages: checkouts share the cache.
 guest_root_dir() {
-	printf '%s/guest/%s\n' "$CACHE" "$({
+	printf '%s/guest/%s-%s\n' "$CACHE" "$1" "$({
 		printf '%s\n' "${GUEST_PACKAGES[@]}"
 		declare -f guest_root_unpack
 	} | sha256sum | cut -c1-16)"
 }
 
+has_guest_root() { [ -e "$(guest_root_dir "$1")/.packages" ]; }
+
+# guest_root KERNEL
 guest_root() {
-	local dir
-	dir=$(guest_root_dir)
-	[ -e "$dir/.packages" ] || die "no programs for guests yet: run scripts/setup"
-	printf '%s\n' "$dir"
+	local suite
+	suite=$(guest_suite "$1") || exit
+	has_guest_root "$suite" || die "no programs of $suite for guests yet: run ${GUESTS:+GUESTS=$GUESTS }scripts/setup --kernel=$1"
+	guest_root_dir "$suite"
 }
 
 # guest_which ROOT PROGRAM: its path below ROOT
@@ -41,26 +60,42 @@ guest_which() {
 	die "no $2 in $1: add its package to GUEST_PACKAGES in tests/vm/root.sh"
 }
 
-# PACKAGE=VERSION of all that apt would install where nothing is installed
+# guest_closure SUITE STATUS: PACKAGE=VERSION of all that apt would install where nothing is
+# installed
 guest_closure() {
-	apt-get install -s --no-install-recommends -o Dir::State::status="$1" \
+	local suite=$1
+	shift
+	guest_apt "$suite" "$1.apt" apt-get install -s --no-install-recommends -o Dir::State::status="$1" \
 		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "${GUEST_PACKAGES[@]}" 2>"$1.errors" |
 		sed -n 's/^Inst \([^ ]*\) (\([^ ]*\) .*/\1=\2/p' | sort
 }
 
+# guest_apt SUITE DIR COMMAND...: the host's apt, or one that knows SUITE alone
+guest_apt() {
+	local suite=$1 dir=$2
+	shift 2
+	if [ "$suite" = "$HOST_SUITE" ]; then
+		"$@"
+	else
+		[ -e "$dir/apt.conf" ] || suite_apt_init "$dir" "$suite"
+		suite_apt "$dir" "$@"
+	fi
+}
+
+# guest_root_fetch SUITE
 guest_root_fetch() {
-	local dir tmp
-	dir=$(guest_root_dir)
+	local suite=$1 dir tmp
+	dir=$(guest_root_dir "$suite")
 	mkdir -p "${dir%/*}"
 	rm -rf "${dir%/*}"/.new.*
 	tmp=$(mktemp -d "${dir%/*}/.new.XXXXXX")
 	: >"$tmp/status"
-	guest_closure "$tmp/status" >"$tmp/packages" || :
+	guest_closure "$suite" "$tmp/status" >"$tmp/packages" || :
 	if [ -s "$tmp/packages" ] && ! cmp -s "$tmp/packages" "$dir/.packages"; then
-		say "downloading $(wc -l <"$tmp/packages") packages for the guests (85 MB)"
+		say "downloading $(wc -l <"$tmp/packages") packages of $suite for the guests (85 MB)"
 		mkdir "$tmp/debs" "$tmp/root"
 		# shellcheck disable=SC2046
-		(cd "$tmp/debs" && download $(cat "$tmp/packages"))
+		(cd "$tmp/debs" && guest_apt "$suite" "$tmp/status.apt" download $(cat "$tmp/packages"))
 		guest_root_unpack "$tmp/debs" "$tmp/root"
 		cp "$tmp/packages" "$tmp/root/.packages"
 		[ ! -e "$dir" ] || mv "$dir" "$tmp/old"
