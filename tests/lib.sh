@@ -34,6 +34,20 @@ pair() {
 	echo "# $name: booting server $server, client $client"
 	boot "$name" "both guests" -t 1500 -a "$TESTS/suites=/test/suites" "$@" \
 		"$server,$TESTS/guest/pair.sh" "$client,$TESTS/guest/pair.sh"
+	status_agrees "$name"
+}
+
+# status_agrees NAME: rpcrdma-top reads what the guests of a pair saved of /proc/net/rpcrdma
+status_agrees() {
+	local role found
+	for role in server client; do
+		grep -q "ok status for rpcrdma-top, $role$" "$OUT/$1/log" || continue
+		if found=$("$TESTS/tools/run" --agrees "$OUT/$1/$role.out" 2>&1); then
+			echo "ok $1 $role: rpcrdma-top agrees with /proc/net/rpcrdma"
+		else
+			echo "not ok $1 $role: rpcrdma-top agrees with /proc/net/rpcrdma: $(tail -n 1 <<<"$found")"
+		fi
+	done
 }
 
 # single NAME GUEST [options of vm/run]

@@ -66,6 +66,15 @@ stats_batches() {
 	on_server stats_signals
 }
 
+# The guests have no Python: the host compares (lib.sh)
+stats_save() {
+	local file
+	for file in connections listeners; do
+		save_file /proc/net/rpcrdma/$file
+		[ -s "/run/out/$file" ] || [ "$ROLE.$file" = client.listeners ]
+	done
+}
+
 suite_stats() {
 	check "sysctls" stats_sysctls
 	check "mount stats" mount_nfs vers=4.2
@@ -74,5 +83,7 @@ suite_stats() {
 	check "status of the client's connection" stats_client_line
 	check "status of the server's listener and connection" on_server stats_server_lines
 	check "Sends of small Replies are signalled in batches" stats_batches
+	check "status for rpcrdma-top, client" stats_save
+	check "status for rpcrdma-top, server" on_server stats_save
 	check "umount stats" umount_nfs
 }
