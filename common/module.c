@@ -10,6 +10,9 @@
 #define CREATE_TRACE_POINTS
 #include "rpcrdma/trace.h"
 
+/* The one place that has it; CHANGES begins with the same */
+#define RPCRDMA_VERSION "1.1"
+
 static int __init rpcrdma_module_init(void)
 {
 	int rc;
@@ -30,6 +33,7 @@ static int __init rpcrdma_module_init(void)
 	if (rc)
 		goto out_svc;
 	rpcrdma_stall_start();
+	pr_info("RPC-over-RDMA transport, version " RPCRDMA_VERSION "\n");
 	return 0;
 
 out_svc:
@@ -59,8 +63,7 @@ module_exit(rpcrdma_module_exit);
 
 MODULE_DESCRIPTION("RPC-over-RDMA transport, client and server");
 MODULE_AUTHOR("rpcrdma maintainers <maintainers@users.noreply.a-seed-e78f4fde.example>");
-/* The one place that has it; CHANGES begins with the same */
-MODULE_VERSION("1.1");
+MODULE_VERSION(RPCRDMA_VERSION);
 MODULE_LICENSE("Dual BSD/GPL");
 /* sunrpc asks for svc<name>, older set-ups for xprtrdma, rpc<netid> for IPv6 */
 MODULE_ALIAS("svcrdma");

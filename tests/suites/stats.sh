@@ -75,8 +75,13 @@ stats_save() {
 	done
 }
 
+stats_version() {
+	dmesg | grep -F "rpcrdma: RPC-over-RDMA transport, version $(cat /sys/module/rpcrdma/version)"
+}
+
 suite_stats() {
 	check "sysctls" stats_sysctls
+	check "the log has the version of the module" stats_version
 	check "mount stats" mount_nfs vers=4.2
 	mountpoint -q $MNT || return 0
 	check "mountstats columns" stats_mountstats
