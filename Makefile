@@ -21,6 +21,7 @@ BUILD = scripts/build "$(HEADERS)" $(filter-out KDIR=% KERNEL=%,$(MAKEOVERRIDES)
 .NOTPARALLEL:
 .PHONY: module all modules modules-all install modules_install uninstall setup lint kunit fuzz coverage \
 	mutants pictures htmldocs test check soak bench bench-profile bench-wakeups demo vm-shell clean help
+.PHONY: dist deb
 
 module:
 	@$(BUILD)
@@ -43,6 +44,12 @@ uninstall:
 
 setup:
 	@scripts/setup
+
+dist:
+	@scripts/package/build dist
+
+deb:
+	@scripts/package/build deb
 
 lint: setup
 	@scripts/lint
@@ -117,7 +124,7 @@ help:
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
 #h                      (10000), WHAT=6.1|6.12|7.2|debug|debug-7.2|alloc|removal|slots|memory|faults|
 #h                      field|siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|
-#h                      in-tree|host (all),
+#h                      in-tree|host|package (all),
 #h                      MINUTES= SEED= STORM= KERNELS= BESIDE= PROCESSORS=
 #h                      (tests/soak)
 #h   make bench         what an RPC costs, with this module and with the stock one;
@@ -138,6 +145,9 @@ help:
 #h                      INSTALL_MOD_PATH: below that root; DESTDIR: the file alone,
 #h                      for a package
 #h   make uninstall     take it out again
+#h   make deb           build/package/rpcrdma-dkms_VERSION_all.deb: DKMS builds the module
+#h                      for each kernel, also after an update
+#h   make dist          build/package/rpcrdma-VERSION.tar.xz: the sources
 #h   make clean         remove build/
 #h
 #h Parts of make check:

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # What the host-side scripts share: where things are, and how to talk.
-# Sourced; sets ROOT, SCRIPTS, TESTS, CACHE, PURE, PURE_HEADERS.
+# Sourced; sets ROOT, SCRIPTS, TESTS, CACHE, DEBIAN_KERNELS, PURE, PURE_HEADERS.
 
 SCRIPTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=${SCRIPTS%/*}
 TESTS=$ROOT/tests
 CACHE=${RPCRDMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpcrdma-kmod}
+
+# Debian's kernels that are tested, for which the package builds (scripts/package)
+DEBIAN_KERNELS=(6.1 6.12 7.2)
 
 # The layer without a kernel: built in user space, too. Kbuild has a list of its own.
 PURE=(common/{wire_decode,wire_encode,wire_v2,dispatch,cm_private,queue_sizes,send_slots}.c

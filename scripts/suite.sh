@@ -180,7 +180,7 @@ suite_unpack_root() {
 	chmod 1777 "$2/tmp"
 	# It says whether sparse is new enough, which Debian's headers leave out
 	for dir in "$2"/usr/src/linux-headers-*-common/scripts; do
-		[ -e "$dir/checker-valid.sh" ] ||
+		[ ! -d "$dir" ] || [ -e "$dir/checker-valid.sh" ] ||
 			install -m 755 <(printf '#!/bin/sh\necho 1\n') "$dir/checker-valid.sh"
 	done
 }
