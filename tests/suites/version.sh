@@ -200,6 +200,52 @@ suite_v2_silent() {
 	on_server abandon_undisk >/dev/null
 }
 
+# version_first write|read BYTES: does the first RPC of a new connection register memory?
+# Names, attributes and access are cached, so that the WRITE or READ is the first.
+version_first() {
+	local op=$1 n=$2
+	cut_by_sysfs
+	wait_for 20 none_live
+	if [ "$op" = write ]; then
+		iocheck write -l "$n" -b 8k -s "$n" -d $MNT/first
+		on_server "iocheck read -l $n -s $n $EXPORT/first" >/dev/null
+	else
+		iocheck read -l "$n" -b 8k -s 1 -d $MNT/first.read
+	fi
+	[ "$(client_field version)" = 2 ]
+	version_first_mrs=$(connection_sum reg_mrs)
+}
+# version_first_limit write|read INLINE CHUNK: finds the longest payload without a chunk, between
+# one that has none and one that has. XDR pads payloads, so that it is a multiple of four.
+version_first_limit() {
+	local op=$1 low=$2 high=$3 n
+	version_first "$op" "$low"
+	[ "$version_first_mrs" = 0 ]
+	version_first "$op" "$high"
+	[ "$version_first_mrs" = 1 ]
+	while [ $((high - low)) -gt 1 ]; do
+		n=$(((low + high) / 2))
+		version_first "$op" "$n"
+		case $version_first_mrs in 0) low=$n ;; 1) high=$n ;; *) return 1 ;; esac
+	done
+	echo "a $op of $low bytes has no chunk, of $high bytes it has one"
+	[ $((low % 4)) = 0 ]
+}
+
+# The first Call of a connection has up to 1024 bytes, its Reply up to 4096: the capture shows a
+# Call of 1024 bytes, and Replies of more
+suite_v2_first() {
+	version_two
+	on_server "iocheck write -l 8k $EXPORT/first.read" >/dev/null
+	check "mount v2 first" version_mount vers=3,nocto,actimeo=600
+	iocheck write -l 4 -d $MNT/first
+	iocheck read -l 4 -d $MNT/first.read
+	check "first WRITEs around 1024 bytes" version_first_limit write 600 1024
+	check "first READs around 4096 bytes" version_first_limit read 3000 4096
+	check "umount v2 first" umount_nfs
+	version_one
+}
+
 # The sizes of data, as in version one
 suite_v2_sizes() {
 	version_two
