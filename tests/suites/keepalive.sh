@@ -23,8 +23,8 @@ keepalive_idle() {
 	local id writes
 	id=$(on_server keepalive_of 1)
 	writes=$(on_server keepalive_of 2)
-	on_server "echo 15 >$KEEPALIVE; wait_for 120 keepalive_probed $writes"
-	on_server "wait_for 120 keepalive_probed $((writes + 1))"
+	ON_SERVER_LIMIT=150 on_server "echo 15 >$KEEPALIVE; wait_for 120 keepalive_probed $writes"
+	ON_SERVER_LIMIT=150 on_server "wait_for 120 keepalive_probed $((writes + 1))"
 	[ "$(on_server keepalive_of 1)" = "$id" ]
 }
 # In both directions: not even a lease is renewed
@@ -40,7 +40,7 @@ keepalive_dead() {
 	id=$(on_server keepalive_of 1)
 	[ -n "$id" ]
 	keepalive_vanish
-	on_server "wait_for 120 keepalive_is_gone $id"
+	ON_SERVER_LIMIT=150 on_server "wait_for 120 keepalive_is_gone $id"
 	echo "gone after $((SECONDS - t0)) s"
 }
 
