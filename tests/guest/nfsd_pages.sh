@@ -24,19 +24,30 @@ pages_free() {
 pages_read() { iocheck read -d -m 1 -b "$1" -o "$2" -l $((RPCS * $1)) $MNT/file; }
 pages_write() { iocheck write -d -m 1 -b "$1" -o "$2" -l $((RPCS * $1)) $MNT/file; }
 pages_stat() { local n; for ((n = 0; n < RPCS; n++)); do [ ! -e "$MNT/no.$n" ]; done; }
-# A READDIR has a Reply chunk and up to 256 pages; over NFSv3 getfacl asks by NFSACL
+# READDIRs that the server was sent
+pages_readdirs() {
+	awk -v dir=$MNT '/^device / { here = $5 == dir }
+		here && ($1 == "READDIR:" || $1 == "READDIRPLUS:") { n += $2 }
+		END { print n + 0 }' /proc/self/mountstats
+}
+# The Reply is in a Reply chunk, and has pages of its own; over NFSv3 getfacl asks by NFSACL.
+# Of what has changed the client has nothing in its cache
 pages_list() {
-	local n
-	for ((n = 0; n < RPCS / 32; n++)); do
-		echo 2 >/proc/sys/vm/drop_caches
+	local n before
+	before=$(pages_readdirs)
+	for ((n = 0; n < RPCS; n++)); do
+		touch -d "@$n" $EXPORT/many
 		set -- $MNT/many/*
-		[ $# = 600 ]
+		[ $# = 60 ]
 	done
+	n=$(($(pages_readdirs) - before))
+	echo "$n READDIRs"
+	[ $n -ge "$RPCS" ]
 }
 pages_acl() {
 	local n
 	for ((n = 0; n < RPCS; n++)); do
-		echo 2 >/proc/sys/vm/drop_caches
+		touch -d "@$n" $EXPORT/file
 		getfacl -cp $MNT/file >/dev/null
 	done
 }
@@ -67,7 +78,7 @@ pages_prepare() {
 	iocheck write -b 1m -l $((RPCS * 262144 + 8192)) $EXPORT/file
 	chmod 666 $EXPORT/file
 	mkdir $EXPORT/many
-	(cd $EXPORT/many && for n in $(seq 600); do printf 'name-%0120d\n' "$n"; done | xargs touch)
+	(cd $EXPORT/many && for n in $(seq 60); do printf 'name-%0120d\n' "$n"; done | xargs touch)
 }
 
 one_guest_veth
