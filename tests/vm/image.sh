@@ -41,7 +41,7 @@ KRB5_PROGRAMS=(krb5kdc kdb5_util kadmin.local rpc.gssd rpc.svcgssd)
 GUEST_MODULES=(
 	virtio_pci virtio_console virtio_net virtio_rng virtio_blk veth dummy
 	ib_core ib_uverbs ib_umad ib_cm iw_cm rdma_cm rdma_ucm rdma_rxe
-	sunrpc auth_rpcgss rpcsec_gss_krb5 cts cbc lockd grace nfs_acl nfs nfsv3 nfsv4 nfsd rpcrdma
+	sunrpc auth_rpcgss rpcsec_gss_krb5 cts cbc authenc krb5enc lockd grace nfs_acl nfs nfsv3 nfsv4 nfsd rpcrdma
 	nfs_layout_flexfiles configfs ipv6
 	crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c
 	nf_tables nft_ct nft_counter nft_limit nft_log nft_reject_inet nf_conntrack sch_netem sch_ingress
