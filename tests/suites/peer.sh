@@ -144,6 +144,7 @@ peer_took() {
 # Calls did wait, and what others had taken was not too much
 peer_waited() {
 	cat /run/peer_before >$SVC_SIZE"$1_size"
+	peer_line "$1" >>/run/peer_seen
 	touch /run/peer_stop
 	nft delete table ip peer_hold 2>/dev/null || :
 	wait_for 20 test -e /run/peer_done
@@ -263,26 +264,11 @@ peer_replies_waited() {
 	peer_waited reply $((259 + $1 * 257))
 }
 
-# The Replies ($1: or what is read) of the connection that is made next have so many pages at
-# most, and have had them
-peer_pages_watch() {
-	rm -f /run/peer_stop /run/peer_seen /run/peer_done
-	peer_newest | cut -d' ' -f1 >/run/peer_before
-	(
-		set +e
-		while [ ! -e /run/peer_stop ]; do
-			sed -nE "s/^id=([0-9]+) side=server .* most_${1:-reply}_pages=([0-9]+) .*/\1 \2/p" \
-				/proc/net/rpcrdma/connections >>/run/peer_seen
-			sleep 0.2
-		done
-		touch /run/peer_done
-	) >/dev/null 2>&1 &
-}
+# What is read, or the Replies, of the newest connection has had so many pages at most:
+# peer_pages_are read|reply N
 peer_pages_are() {
-	touch /run/peer_stop
-	wait_for 20 test -e /run/peer_done
-	awk -v id="$(cat /run/peer_before)" -v want="$1" '$1 > id && $2 > pages { pages = $2 }
-		END { print pages + 0, "pages at most"; exit pages != want }' /run/peer_seen
+	sed -nE "s/^id=([0-9]+) side=server .* most_$1_pages=([0-9]+) .*/\1 \2/p" /proc/net/rpcrdma/connections |
+		sort -n | awk -v want="$2" '{ pages = $2 } END { print pages + 0, "pages at most"; exit pages != want }'
 }
 
 # Whoever sets up a security context is referred to a gss-proxy that knows no procedure
@@ -295,7 +281,7 @@ gss_proxy_deaf() {
 	echo 1 >$switch
 }
 
-# A script may name commands for the server in lines "# Before:" and "# After:"
+# A script may name commands for the server in lines "# Before:", "# Held:" and "# After:"
 peer_hook() {
 	local command
 	command=$(sed -n "s/^# $1: //p" "$2")
@@ -314,12 +300,26 @@ peer_cases() {
 # Names that match nothing are mistyped
 peer_any() { peer_cases | grep -c .; }
 
+# Until the script waits at its "hold"; then runs what it names, and lets it go on
+peer_held() {
+	until [ -e /run/peer.held ]; do
+		kill -0 "$2" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	peer_hook Held "$1" || { kill "$2"; return 1; }
+	rm /run/peer.held
+}
+
 # SCRIPT [peer's arguments…]
 peer_case() {
-	local rc=0 file=$1
+	local rc=0 file=$1 job
 	shift
 	peer_hook Before "$file"
-	timeout -k 5 "${PEER_LIMIT:-120}" peer ${PEER_ARGS:-} "$@" "$file" || rc=$?
+	rm -f /run/peer.held
+	timeout -k 5 "${PEER_LIMIT:-120}" peer ${PEER_ARGS:-} "$@" "$file" &
+	job=$!
+	! grep -q '^# Held: ' "$file" || peer_held "$file" "$job" || rc=$?
+	wait $job || rc=$?
 	peer_hook After "$file"
 	return $rc
 }

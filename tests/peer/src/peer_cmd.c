@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The statements: a function for each, and the table of all. */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 
 /* Of Sends. Other operations count up from here */
 #define COOKIE_SEND	0
+/* There while a script waits for the suite: see "Held" in README.rst */
+#define HELD		"/run/peer.held"
 
 static uint8_t private[256] = { 0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3 };
 /* Small buffers: a script may connect thousands of times */
@@ -374,6 +377,11 @@ static void cmd_expect_nothing(const struct stmt *s)
 
 /* ---- RDMA ---- */
 
+/*
+ * A Write that was executed is acknowledged, at the latest when it is repeated. rxe sends no NAK
+ * if the Responder has the queue pair in the error state between the failed Receive and the NAK:
+ * no answer at all is a refusal too.
+ */
 static void rdma(const struct stmt *s, enum ibv_wr_opcode opcode)
 {
 	struct link *l = the_link(s);
@@ -385,7 +393,8 @@ static void rdma(const struct stmt *s, enum ibv_wr_opcode opcode)
 		die_at(s->at, "%s", vb_why());
 	wait_done(s, l, last_cookie);
 	if (refused != (l->done_status == IBV_WC_REM_ACCESS_ERR ||
-			l->done_status == IBV_WC_REM_INV_REQ_ERR))
+			l->done_status == IBV_WC_REM_INV_REQ_ERR ||
+			l->done_status == IBV_WC_RETRY_EXC_ERR))
 		die_at(s->at, "completion status: %s", ibv_wc_status_str(l->done_status));
 }
 
@@ -404,6 +413,24 @@ static void cmd_rdma_write_imm(const struct stmt *s)
 static void cmd_delay_us(const struct stmt *s)
 {
 	usleep(number(s, 0));
+}
+
+static void cmd_hold(const struct stmt *s)
+{
+	int64_t end = vb_now_ms() + number_or(s, 0, 60000);
+	struct link *l = the_link(s);
+	int fd = open(HELD, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		die_at(s->at, "cannot create " HELD);
+	close(fd);
+	while (!access(HELD, F_OK)) {
+		pump(l, 20);
+		if (l->down)
+			die_at(s->at, "the connection is down (%s)", l->down);
+		if (vb_now_ms() >= end)
+			die_at(s->at, "nobody removes " HELD);
+	}
 }
 
 static void cmd_loop(const struct stmt *s)
@@ -472,6 +499,7 @@ const struct command commands[] = {
 	{ "rdma-write", cmd_rdma_write, NO_BLOCK },
 	{ "rdma-write-imm", cmd_rdma_write_imm, NO_BLOCK },
 	{ "delay-us", cmd_delay_us, NO_BLOCK },
+	{ "hold", cmd_hold, NO_BLOCK },
 	{ "loop", cmd_loop, STATEMENTS },
 	{ "until", cmd_until, STATEMENTS },
 	{ "processes", cmd_processes, NO_BLOCK },
