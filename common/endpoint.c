@@ -284,28 +284,6 @@ void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep)
 	ep->local.remote_inv = frwr;
 }
 
-/**
- * rpcrdma_ep_check_reads - may the data of RDMA Reads that completed be used?
- * @ep: endpoint
- *
- * When responses to RDMA Reads overtake each other rxe completes a Read with
- * success that lacks bytes, and only then has its queue pair fail.
- *
- * Context: process, may sleep; the caller keeps the queue pair.
- *
- * Return: false if the data must not be used.
- */
-bool rpcrdma_ep_check_reads(struct rpcrdma_ep *ep)
-{
-	struct ib_qp_init_attr init;
-	struct ib_qp_attr attr;
-
-	if (likely(!(ep->quirks & RPCRDMA_QUIRK_EARLY_READ_COMPLETION)))
-		return true;
-	return !ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) &&
-	       attr.qp_state != IB_QPS_ERR;
-}
-
 /* As rdma_rw_can_use_mr(), but for ib_core.force_mr, which is for tests */
 static enum rpcrdma_rw_mrs rpcrdma_ep_rw_mrs(const struct rpcrdma_ep *ep)
 {

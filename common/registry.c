@@ -107,7 +107,8 @@ int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device)
 		strscpy(ep->dev_name, device->name, sizeof(ep->dev_name));
 		ep->device = device;
 		if (device->ops.driver_id == RDMA_DRIVER_RXE) {
-			ep->quirks = RPCRDMA_QUIRK_EARLY_READ_COMPLETION;
+			ep->quirks = RPCRDMA_QUIRK_EARLY_READ_COMPLETION |
+				     RPCRDMA_QUIRK_STRAY_ACCESS_ERROR;
 			/* From a thread a softirq is one more switch */
 			if (RPCRDMA_RXE_COMPLETES_IN_THREAD)
 				ep->recv_poll = IB_POLL_WORKQUEUE;

@@ -71,18 +71,10 @@ static int svc_rdma_deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 static int svc_rdma_resume_call(struct svc_rqst *rqstp,
 				struct svc_rdma_call *call)
 {
-	struct svc_rdma_conn *conn = call->conn;
-
 	if (call->recv->hdr.read_chunks) {
 		if (!call->reads.last)
 			return svc_rdma_start_reads(rqstp, call);
 		svc_rdma_call_put_reads(call);
-		if (!rpcrdma_ep_check_reads(conn->ep)) {
-			rpcrdma_ep_fail_reason(conn->ep, -ECONNRESET,
-					       "the device lost an RDMA Read");
-			svc_rdma_call_put(call);
-			return 0;
-		}
 	}
 	return svc_rdma_deliver(rqstp, call);
 }

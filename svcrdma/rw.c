@@ -344,6 +344,7 @@ static struct svc_rdma_bad_rkey {
 	const struct net *net;
 	struct sockaddr_storage addr;
 	u32 xid;
+	u32 times;
 	u64 when;
 } bad_rkeys[BAD_RKEYS];
 static DEFINE_SPINLOCK(bad_rkeys_lock);
@@ -357,19 +358,24 @@ static bool is_of_client(const struct svc_rdma_bad_rkey *b,
 			    (struct sockaddr *)&conn->xprt.xpt_remote);
 }
 
-/*
- * The RDMA of Call @xid did not succeed. A queue pair executes WRs in order, so that of
- * all chains with RDMA the first one has the WR that failed.
- */
-void svc_rdma_note_bad_rkey(struct svc_rdma_conn *conn, u32 xid)
+static struct svc_rdma_bad_rkey *find_bad_rkey(const struct svc_rdma_conn *conn,
+					       u32 xid, u64 now)
+{
+	struct svc_rdma_bad_rkey *b;
+
+	for (b = bad_rkeys; b < bad_rkeys + BAD_RKEYS; b++)
+		if (b->xid == xid && is_of_client(b, conn) &&
+		    now <= b->when + BAD_RKEY_MEMORY)
+			return b;
+	return NULL;
+}
+
+/* The oldest of all, or of this client's if it has its share */
+static struct svc_rdma_bad_rkey *replace_bad_rkey(const struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_bad_rkey *b, *oldest = bad_rkeys, *own = NULL;
 	unsigned int nr = 0;
 
-	if (!conn->ep->bad_rkey || conn->bad_rkey_noted)
-		return;
-	conn->bad_rkey_noted = true;
-	spin_lock(&bad_rkeys_lock);
 	for (b = bad_rkeys; b < bad_rkeys + BAD_RKEYS; b++) {
 		if (b->when < oldest->when)
 			oldest = b;
@@ -379,32 +385,54 @@ void svc_rdma_note_bad_rkey(struct svc_rdma_conn *conn, u32 xid)
 		if (!own || b->when < own->when)
 			own = b;
 	}
-	if (nr >= BAD_RKEYS_EACH)
-		oldest = own;
-	oldest->net = conn->ep->net;
-	oldest->addr = conn->xprt.xpt_remote;
-	oldest->xid = xid;
-	oldest->when = get_jiffies_64();
-	WRITE_ONCE(bad_rkeys_until, oldest->when + BAD_RKEY_MEMORY);
-	spin_unlock(&bad_rkeys_lock);
+	return nr < BAD_RKEYS_EACH ? oldest : own;
 }
 
-/* Did Call @xid of this client cost a connection? Forgets it, as XIDs come again */
-bool svc_rdma_had_bad_rkey(struct svc_rdma_conn *conn, u32 xid)
+/*
+ * The RDMA of Call @xid did not succeed. A queue pair executes WRs in order, so that of
+ * all chains with RDMA the first one has the WR that failed.
+ */
+void svc_rdma_note_bad_rkey(struct svc_rdma_conn *conn, u32 xid)
 {
 	u64 now = get_jiffies_64();
 	struct svc_rdma_bad_rkey *b;
-	bool found = false;
+
+	if (!conn->ep->bad_rkey || conn->bad_rkey_noted)
+		return;
+	conn->bad_rkey_noted = true;
+	spin_lock(&bad_rkeys_lock);
+	b = find_bad_rkey(conn, xid, now);
+	if (!b) {
+		b = replace_bad_rkey(conn);
+		b->net = conn->ep->net;
+		b->addr = conn->xprt.xpt_remote;
+		b->xid = xid;
+		b->times = 0;
+	}
+	b->times++;
+	b->when = now;
+	WRITE_ONCE(bad_rkeys_until, now + BAD_RKEY_MEMORY);
+	spin_unlock(&bad_rkeys_lock);
+}
+
+/*
+ * Did Call @xid of this client cost a connection, or two where the device may have
+ * failed the wrong WR? Forgets it then, as XIDs come again.
+ */
+bool svc_rdma_had_bad_rkey(struct svc_rdma_conn *conn, u32 xid)
+{
+	u32 most = conn->ep->quirks & RPCRDMA_QUIRK_STRAY_ACCESS_ERROR ? 2 : 1;
+	u64 now = get_jiffies_64();
+	struct svc_rdma_bad_rkey *b;
+	bool found;
 
 	if (likely(now > READ_ONCE(bad_rkeys_until)))
 		return false;
 	spin_lock(&bad_rkeys_lock);
-	for (b = bad_rkeys; !found && b < bad_rkeys + BAD_RKEYS; b++) {
-		if (b->xid != xid || !is_of_client(b, conn))
-			continue;
-		found = now <= b->when + BAD_RKEY_MEMORY;
+	b = find_bad_rkey(conn, xid, now);
+	found = b && b->times >= most;
+	if (found)
 		b->when = 0;
-	}
 	spin_unlock(&bad_rkeys_lock);
 	return found;
 }

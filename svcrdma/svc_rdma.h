@@ -265,6 +265,8 @@ struct svc_rdma_payload {
  * @pages_charged: pages that are charged for them
  * @chain: RDMA Reads
  * @reads: their contexts
+ * @fence: a Read behind them, on devices with RPCRDMA_QUIRK_EARLY_READ_COMPLETION
+ * @fence_sge: where it goes
  * @sink: where they go: @pages, with neither head nor tail
  * @pages: room for rpcrdma_serv_pages(), allocated at first need
  * @nr_pages: how many of @pages are owned
@@ -283,6 +285,8 @@ struct svc_rdma_call {
 	u32 pages_charged;
 	struct rpcrdma_chain chain;
 	struct svc_rdma_rwset reads;
+	struct ib_rdma_wr fence;
+	struct ib_sge fence_sge;
 	struct xdr_buf sink;
 	struct page **pages;
 	unsigned int nr_pages;

@@ -297,8 +297,10 @@ struct rpcrdma_ep_counters {
 	u64 bad_headers;
 };
 
-/* RDMA Reads that fail may complete with success: rpcrdma_ep_check_reads() */
+/* A failed RDMA Read may complete with success if it is the last WR of its chain */
 #define RPCRDMA_QUIRK_EARLY_READ_COMPLETION	BIT(0)
+/* The repetition of an old Read whose rkey is invalid by now fails another WR */
+#define RPCRDMA_QUIRK_STRAY_ACCESS_ERROR	BIT(1)
 
 /**
  * struct rpcrdma_ep - one connection
@@ -460,7 +462,6 @@ struct rpcrdma_ep *rpcrdma_ep_get(struct rpcrdma_ep *ep);
 void rpcrdma_ep_put(struct rpcrdma_ep *ep);
 void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep);
 int rpcrdma_ep_set_up(struct rpcrdma_ep *ep);
-bool rpcrdma_ep_check_reads(struct rpcrdma_ep *ep);
 
 /* cm.c */
 int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,

@@ -101,9 +101,9 @@ suite_loss() {
 	check "umount loss vers=3" umount_nfs
 }
 
-# On 6.12 rxe says of an RDMA Read that has failed in this way that it succeeded. Such a
+# rxe says of an RDMA Read that has failed in this way that it succeeded. Such a
 # WRITE is not to be done: its octets are not the client's (Documentation/known-issues.rst).
-# Guests: -c 2 -e LOG_TOLERATE='rxe_comp.c:[0-9]+ rxe_completer|Call Trace:'
+# Guests: -c 2 -e LOG_TOLERATE='rxe_comp.c:[0-9]+( at|) rxe_completer|Call Trace:'
 suite_disorder() {
 	check "kprobe on REG_MR" regs_probe
 	check "mount disorder vers=3" mount_nfs "vers=3,timeo=50"
