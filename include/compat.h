@@ -100,6 +100,19 @@ do {									\
 #endif
 
 /*
+ * An NFSv4.1 client that can ask for a directory delegation with a GETATTR provides for
+ * two sets of attributes in each Reply to one: 7,774 bytes. The result of the GETATTR has
+ * a member more then. For files that include <linux/nfs_fs.h>.
+ */
+#if IS_ENABLED(CONFIG_NFS_V4)
+#define RPCRDMA_NFS_ATTRS_TWICE						\
+	(sizeof(struct nfs4_getattr_res) >				\
+	 offsetofend(struct nfs4_getattr_res, fattr))
+#else
+#define RPCRDMA_NFS_ATTRS_TWICE		false
+#endif
+
+/*
  * 7.2 takes the callback service from a transport before it stops the service,
  * and drops the queued callbacks itself. Older kernels leave the pointer.
  */

@@ -11,7 +11,7 @@
 
 /* RPCs a client may have outstanding: credits. For new connections */
 unsigned int svc_rdma_max_requests = 64;
-/* Inline thresholds, both directions, in bytes. For new connections */
+/* Largest inline Call, and Reply if more than its default. For new connections */
 unsigned int svc_rdma_max_req_size = RPCRDMA_INLINE_WANTED;
 /* RDMA Reads in flight per connection, where the devices allow it */
 unsigned int svc_rdma_max_outbound_reads = 16;

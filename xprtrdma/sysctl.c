@@ -3,12 +3,14 @@
  * The client's sysctls, /proc/sys/sunrpc/rdma_*. They hold for transports
  * created, and connections made, from then on.
  */
+#include <linux/nfs_fs.h>
 #include <linux/sysctl.h>
 
 #include "xprt_rdma.h"
 
 unsigned int xprt_rdma_slots = 128;
-unsigned int xprt_rdma_inline_read = RPCRDMA_INLINE_WANTED;
+unsigned int xprt_rdma_inline_read = RPCRDMA_NFS_ATTRS_TWICE ?
+	RPCRDMA_INLINE_TWICE : RPCRDMA_INLINE_WANTED;
 unsigned int xprt_rdma_inline_write = RPCRDMA_INLINE_WANTED;
 /* Seconds that a Connect Request may go unanswered */
 unsigned int xprt_rdma_connect_timeout = 20;

@@ -315,8 +315,9 @@ void rpcrdma_enc_error(struct rpcrdma_enc *enc, u32 xid, u32 vers, u32 credits,
 #define RPCRDMA_INLINE_MAX	262144U
 /* The least of version 2, draft-cel-nfsv4-rpcrdma-version-two-00, section 5.1 */
 #define RPCRDMA_INLINE_V2	4096U
-/* Default of both sides: see Documentation/performance.rst */
+/* Defaults, see Documentation/performance.rst: a payload of 4 KiB; attributes twice */
 #define RPCRDMA_INLINE_WANTED	5120U
+#define RPCRDMA_INLINE_TWICE	8192U
 
 /* Transport properties of one side */
 struct rpcrdma_cm_private {

@@ -101,13 +101,12 @@ alloc_acl() {
 
 # So much goes inline that it is mapped rather than copied, in either direction
 alloc_inline() {
-	local rc=0 dir=/proc/sys/sunrpc was
-	was=$(cat $dir/rdma_max_inline_read)
-	echo 65536 | tee $dir/rdma_max_inline_read >$dir/rdma_max_inline_write
-	on_server "echo 65536 >$dir/svc_rdma/max_req_size" >/dev/null
+	local rc=0
+	inline_sizes 65536
+	on_server "module_sysctl svc_rdma/max_req_size 65536" >/dev/null
 	mount_nfs vers=4.2,timeo=100 || rc=$?
-	on_server "echo $was >$dir/svc_rdma/max_req_size" >/dev/null
-	echo "$was" | tee $dir/rdma_max_inline_read >$dir/rdma_max_inline_write
+	on_server "module_sysctl svc_rdma/max_req_size" >/dev/null
+	inline_sizes
 	[ $rc = 0 ] || return $rc
 	timeout -k 5 60 iocheck write -l 24k -b 24k -d -t $MNT/inline &&
 		timeout -k 5 60 iocheck verify -l 24k -b 24k -d $MNT/inline || rc=$?

@@ -5,13 +5,6 @@
 # go inline. The host reads from the capture what did: tests/wire/check-capture
 # --chunks.
 
-ELIGIBLE_INLINE=/proc/sys/sunrpc/rdma_max_inline_
-
-eligible_inline() {
-	echo "$1" >${ELIGIBLE_INLINE}read
-	echo "$1" >${ELIGIBLE_INLINE}write
-}
-
 # Buffered, direct, and from memory that begins within a page
 eligible_data() {
 	iocheck write -l 200001 -b 64k -y -t $MNT/eligible/data
@@ -85,9 +78,9 @@ eligible_one() {
 suite_eligible() {
 	local v
 	on_server "EXPORT=$EXPORT/eligible sizes_make_many" >/dev/null
-	eligible_inline 1024
+	inline_sizes 1024
 	for v in ${ELIGIBLE_VERSIONS:-3 4.0 4.2}; do
 		eligible_one "$v"
 	done
-	eligible_inline 5120
+	inline_sizes
 }

@@ -104,14 +104,14 @@ fence_abandoned() {
 
 suite_fence() {
 	on_server "ln -sf somewhere $EXPORT/fence" >/dev/null
-	echo 1024 >/proc/sys/sunrpc/rdma_max_inline_read
+	module_sysctl rdma_max_inline_read 1024
 	check "mount fence vers=3" mount_nfs vers=3,timeo=600,nocto,actimeo=600
 	check "probes on LOCAL_INVs" fence_probe
 	check "flushed LOCAL_INVs of a Reply give no MR back" fence_reply
 	check "flushed LOCAL_INVs of a killed RPC give no MR back" fence_abandoned
 	fence_unprobe
 	check "umount fence vers=3" umount_nfs
-	echo 5120 >/proc/sys/sunrpc/rdma_max_inline_read
+	module_sysctl rdma_max_inline_read
 }
 
 # Deregistration may take a command of the firmware for each MR. Only the teardown waits for
@@ -145,10 +145,10 @@ slow_dereg_killed() {
 # Guests: CONFIG_RPCRDMA_FAULT=y
 suite_slow_dereg() {
 	on_server "ln -sf somewhere $EXPORT/fence" >/dev/null
-	echo 1024 >/proc/sys/sunrpc/rdma_max_inline_read
+	module_sysctl rdma_max_inline_read 1024
 	check "mount slow_dereg vers=3" mount_nfs vers=3,timeo=600,nocto,actimeo=600
 	check "a killed RPC does not wait for deregistration" slow_dereg_killed
 	echo 0 >$SLOW_DEREG
 	check "umount slow_dereg vers=3" umount_nfs
-	echo 5120 >/proc/sys/sunrpc/rdma_max_inline_read
+	module_sysctl rdma_max_inline_read
 }

@@ -78,11 +78,6 @@ nfs42_clone() {
 	[ "$(nfs42_ops CLONE)" -gt "$before" ]
 }
 
-nfs42_threshold() {
-	echo "$1" >/proc/sys/sunrpc/rdma_max_inline_read
-	echo "$1" >/proc/sys/sunrpc/rdma_max_inline_write
-}
-
 nfs42_mounted() {
 	local of="with a threshold of $1" before
 	EXPORT=$NFS42 check "mount NFSv4.2 $of" mount_nfs vers=4.2
@@ -99,10 +94,10 @@ nfs42_mounted() {
 suite_nfs42() {
 	local limit
 	check "a file system with extended attributes" on_server nfs42_disk
-	for limit in ${NFS42_THRESHOLDS:-1024 5120}; do
-		nfs42_threshold "$limit"
+	for limit in ${NFS42_THRESHOLDS:-1024 default}; do
+		inline_sizes "${limit#default}"
 		nfs42_mounted "$limit"
 	done
-	nfs42_threshold 5120
+	inline_sizes
 	check "the file system is free again" on_server nfs42_undisk
 }

@@ -42,11 +42,11 @@ sizes_pieces() {
 # Reply of some version passes it, and those next to the threshold itself.
 sizes_threshold() {
 	local n limit
-	limit=$(cat /proc/sys/sunrpc/rdma_max_inline_read)
-	[ "$limit" = "$(cat /proc/sys/sunrpc/rdma_max_inline_write)" ]
-	for n in $(seq $((limit - 266)) 3 $((limit + 2))) $((limit - 1)) $limit $((limit + 1)); do
-		iocheck write -l "$n" -b 8k -s "$n" -d -m 1 -t $MNT/threshold
-		iocheck verify -l "$n" -b 8k -s "$n" -d -m 7 $MNT/threshold
+	for limit in $(cat /proc/sys/sunrpc/rdma_max_inline_{read,write} | sort -u); do
+		for n in $(seq $((limit - 266)) 3 $((limit + 2))) $((limit - 1)) $limit $((limit + 1)); do
+			iocheck write -l "$n" -b 16k -s "$n" -d -m 1 -t $MNT/threshold
+			iocheck verify -l "$n" -b 16k -s "$n" -d -m 7 $MNT/threshold
+		done
 	done
 }
 
@@ -138,8 +138,8 @@ sizes_inline() {
 
 suite_sizes_inline() {
 	local v before
-	echo 65536 >/proc/sys/sunrpc/rdma_max_inline_read
-	on_server "echo 65536 >/proc/sys/sunrpc/svc_rdma/max_req_size" >/dev/null
+	module_sysctl rdma_max_inline_read 65536
+	on_server "module_sysctl svc_rdma/max_req_size 65536" >/dev/null
 	for v in 3 4.2; do
 		check "mount inline vers=$v" mount_nfs "vers=$v"
 		mountpoint -q $MNT || continue
@@ -148,6 +148,6 @@ suite_sizes_inline() {
 		check "one connection did vers=$v" [ "$(connects)" = "$before" ]
 		check "umount inline vers=$v" umount_nfs
 	done
-	on_server "echo 5120 >/proc/sys/sunrpc/svc_rdma/max_req_size" >/dev/null
-	echo 5120 >/proc/sys/sunrpc/rdma_max_inline_read
+	on_server "module_sysctl svc_rdma/max_req_size" >/dev/null
+	module_sysctl rdma_max_inline_read
 }

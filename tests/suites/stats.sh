@@ -20,7 +20,6 @@ stats_sysctls() {
 		echo "$f=$(cat /proc/sys/sunrpc/$f)"
 	done
 	[ "$(cat /proc/sys/sunrpc/rdma_slot_table_entries)" = 128 ]
-	[ "$(cat /proc/sys/sunrpc/rdma_max_inline_read)" = 5120 ]
 	[ "$(cat /proc/sys/sunrpc/rdma_memreg_strategy)" = 5 ]
 	fails stats_set sunrpc/rdma_max_inline_read 100000
 	fails stats_set sunrpc/rdma_slot_table_entries 3
@@ -30,9 +29,25 @@ stats_sysctls() {
 	done
 }
 
+# With the thresholds that the client wants by default
 stats_client_line() {
-	grep -E 'side=client state=live .*peer=10.0.0.1:20049 device=rxe0 .*inline_send=5120 inline_recv=5120 remote_inv=yes' \
+	local send recv
+	send=$(cat /proc/sys/sunrpc/rdma_max_inline_write)
+	recv=$(cat /proc/sys/sunrpc/rdma_max_inline_read)
+	grep -E "side=client state=live .*peer=10.0.0.1:20049 device=rxe0 .*inline_send=$send inline_recv=$recv remote_inv=yes" \
 		/proc/net/rpcrdma/connections
+}
+
+# The longest Reply that the NFS client provides for fits inline. Column 15 has Reply chunks
+stats_reply_chunks() { awk '/xprt:.*rdma/ { print $15 }' /proc/self/mountstats; }
+stats_getattr() {
+	local chunks getattrs
+	chunks=$(stats_reply_chunks)
+	getattrs=$(nfs42_ops GETATTR)
+	rpcops getattr $MNT 50
+	echo "GETATTRs $getattrs, then $(nfs42_ops GETATTR); Reply chunks $chunks, then $(stats_reply_chunks)"
+	[ "$(nfs42_ops GETATTR)" -ge $((getattrs + 50)) ]
+	[ "$(stats_reply_chunks)" = "$chunks" ]
 }
 stats_server_lines() {
 	grep -E 'address=.*:20049 ' /proc/net/rpcrdma/listeners
@@ -82,11 +97,13 @@ stats_version() {
 suite_stats() {
 	check "sysctls" stats_sysctls
 	check "the log has the version of the module" stats_version
+	on_server ": >$EXPORT/bench" >/dev/null
 	check "mount stats" mount_nfs vers=4.2
 	mountpoint -q $MNT || return 0
 	check "mountstats columns" stats_mountstats
 	check "status of the client's connection" stats_client_line
 	check "status of the server's listener and connection" on_server stats_server_lines
+	check "a GETATTR has no Reply chunk" stats_getattr
 	check "Sends of small Replies are signalled in batches" stats_batches
 	check "status for rpcrdma-top, client" stats_save
 	check "status for rpcrdma-top, server" on_server stats_save

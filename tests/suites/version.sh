@@ -9,18 +9,13 @@
 VERSION=/proc/sys/sunrpc/rdma_max_version
 VERSION_SERVER=/proc/sys/sunrpc/svc_rdma/max_version
 
-version_inline_sizes() {
-	echo "$1" >/proc/sys/sunrpc/rdma_max_inline_read
-	echo "$1" >/proc/sys/sunrpc/rdma_max_inline_write
-}
-
 # The highest version that our server takes; the stock server has no such sysctl
 version_server() { [ ! -e $VERSION_SERVER ] || echo "$1" >$VERSION_SERVER; }
 
 # V2_INLINE: inline thresholds meanwhile
 version_two_client() {
 	echo 2 >$VERSION
-	version_inline_sizes "${V2_INLINE:-5120}"
+	inline_sizes "${V2_INLINE:-}"
 }
 version_two() {
 	on_server version_server 2 >/dev/null
@@ -29,7 +24,7 @@ version_two() {
 version_one() {
 	on_server version_server 1 >/dev/null
 	echo 1 >$VERSION
-	version_inline_sizes 5120
+	inline_sizes
 }
 
 # client_field KEY, server_field KEY: of live connections; not the first keys
@@ -100,7 +95,7 @@ suite_v2() {
 # Small thresholds bind version one; version two has 4096 octets all the same
 suite_v2_thresholds() {
 	version_two
-	version_inline_sizes 1024
+	inline_sizes 1024
 	check "mount v2 thresholds" version_mount vers=3
 	check "version two thresholds" version_is 2 yes
 	check "small READs go inline" version_inline

@@ -326,6 +326,20 @@ load_transport() {
 
 unload_transport() { rmmod rpcrdma || die "rmmod: $(lsmod | grep '^rpcrdma')"; }
 
+# module_sysctl NAME [VALUE]: of the module, below /proc/sys/sunrpc; without VALUE the one that
+# it had before the first call
+module_sysctl() {
+	local was=/run/module_sysctl.${1//\//.}
+	[ -e "$was" ] || cat "/proc/sys/sunrpc/$1" >"$was"
+	echo "${2:-$(cat "$was")}" >"/proc/sys/sunrpc/$1"
+}
+
+# inline_sizes [SIZE]: the client's inline thresholds; without SIZE the defaults
+inline_sizes() {
+	module_sysctl rdma_max_inline_read "${1:-}"
+	module_sysctl rdma_max_inline_write "${1:-}"
+}
+
 # After the module has gone no queue pair, region or connection may remain.
 # What "rdma resource show" still lists then is of rxe's GSI queue pair alone.
 rdma_leftovers() {
