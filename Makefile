@@ -128,7 +128,7 @@ help:
 #h                      MINUTES= SEED= STORM= KERNELS= BESIDE= PROCESSORS=
 #h                      (tests/soak)
 #h   make bench         what an RPC costs, with this module and with the stock one;
-#h                      KERNEL=6.1|6.12 (both); RATES=y: throughput too;
+#h                      KERNEL=6.1|6.12 (both); RATES=y: throughput, latency;
 #h                      AGAINST=tests/bench/before.json: compare, fail if worse
 #h   make bench-profile the same by function, for a 4 KiB READ, WRITE and a GETATTR
 #h   make bench-wakeups which task wakes which, and why, for one RPC, on both sides

@@ -7,7 +7,7 @@
     count.py family KALLSYMS           arguments of the plugin: memcpy and its like
     count.py add DIRECTORY PHASES OPS  what is in DIRECTORY, as JSON
     count.py profile DIRECTORY PHASES OPS PHASE OPERATION...
-    count.py rates FILE                what two guests measured, as JSON
+    count.py rates PROCESSORS=FILE...  what two guests measured, as JSON
 """
 
 import bisect
@@ -256,17 +256,23 @@ def print_rows(rows, most):
             print('  %10.1f %10.1f  %s' % (cell[0], cell[1], name))
 
 
-def rates(path):
+def rates(files):
     """Turns of ours and stock alternate: each pair is one ratio."""
     turns = collections.defaultdict(lambda: collections.defaultdict(list))
-    with open(path, encoding='ascii') as lines:
-        for line in lines:
-            _, module, op, threads, done, seconds = line.split()
-            rate = int(done) / float(seconds)
-            # MB/s where an operation is of a megabyte
-            if op.endswith('1m'):
-                rate *= 1.048576
-            turns['%s/%s' % (op, threads)][module].append(rate)
+    for file in files:
+        processors, path = file.split('=', 1)
+        with open(path, encoding='ascii') as lines:
+            for line in lines:
+                _, module, op, threads, done, seconds, *times = line.split()
+                name = '%s/%s/%s' % (op, threads, processors)
+                rate = int(done) / float(seconds)
+                # MB/s where an operation is of a megabyte
+                if op.endswith('1m'):
+                    rate *= 1.048576
+                turns[name][module].append(rate)
+                if times:
+                    turns[name + '/median'][module].append(int(times[0]))
+                    turns[name + '/p99'][module].append(int(times[1]))
     result = {}
     for name, by in turns.items():
         pairs = [a / b for a, b in zip(by['ours'], by['stock'])]
@@ -288,7 +294,7 @@ def main():
     elif what == 'profile':
         profile(args[0], args[1].split(), args[2].split(), args[3], args[4:])
     elif what == 'rates':
-        rates(args[0])
+        rates(args)
     else:
         sys.exit(__doc__)
 

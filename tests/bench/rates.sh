@@ -3,20 +3,21 @@
 #
 # Two guests that swap the module together: how much gets through. The client
 # drives. TURNS: modules, one after the other; SECONDS_EACH for each of OPS with
-# each number of THREADS. See rates.
+# each number of THREADS, up to 8 with latencies. See rates.
 . /test/guest.sh
 
 MODULE=swapped
-OPS=${OPS:-getattr read4k write4k read1m write1m}
-THREADS=${THREADS:-1 8 32}
 
 rates_load() { insmod "/test/$1/rpcrdma.ko"; }
 
 rates_measure() {
-	local turn=$1 module=$2 op threads
+	local turn=$1 module=$2 op threads done
 	for threads in $THREADS; do
 		for op in $OPS; do
-			echo "$turn $module $op $threads $(rpcops "$op" $MNT "${SECONDS_EACH}s" "$threads")" >>/run/rates
+			[ "$threads" -gt 8 ] || export LATENCY=y
+			done=$(rpcops "$op" $MNT "${SECONDS_EACH}s" "$threads")
+			unset LATENCY
+			echo "$turn $module $op $threads ${done/$'\n'/ }" >>/run/rates
 		done
 	done
 }

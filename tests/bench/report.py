@@ -142,11 +142,13 @@ def rates(directory):
         return None
     with open(path, encoding='ascii') as text:
         found = json.load(text)
-    rows = [[name, '%.1f' % f['ours'], '%.1f' % f['stock'], '%.2f' % f['ratio'],
-             '%.2f to %.2f' % (f['least'], f['most'])]
-            for name, f in sorted(found.items())]
-    table('Throughput between two guests (median; ratios of alternating runs)',
-          ['what/threads', 'ours', 'stock', 'ratio', 'ratios'], rows)
+    for title, latency in (('Throughput', False), ('Latency, us,', True)):
+        rows = [[name, '%.1f' % f['ours'], '%.1f' % f['stock'], '%.2f' % f['ratio'],
+                 '%.2f to %.2f' % (f['least'], f['most'])]
+                for name, f in sorted(found.items())
+                if name.endswith(('/median', '/p99')) == latency]
+        table(title + ' between two guests (median; ratios of alternating runs)',
+              ['what/threads/processors', 'ours', 'stock', 'ratio', 'ratios'], rows)
     return found
 
 
