@@ -45,9 +45,11 @@ stats_getattr() {
 	chunks=$(stats_reply_chunks)
 	getattrs=$(nfs42_ops GETATTR)
 	rpcops getattr $MNT 50
-	echo "GETATTRs $getattrs, then $(nfs42_ops GETATTR); Reply chunks $chunks, then $(stats_reply_chunks)"
-	[ "$(nfs42_ops GETATTR)" -ge $((getattrs + 50)) ]
-	[ "$(stats_reply_chunks)" = "$chunks" ]
+	chunks=$(($(stats_reply_chunks) - chunks)) getattrs=$(($(nfs42_ops GETATTR) - getattrs))
+	echo "$getattrs GETATTRs, $chunks Reply chunks"
+	[ "$getattrs" -ge 50 ]
+	# Another operation may take one: on 6.1 one was seen
+	[ "$chunks" -le 1 ]
 }
 stats_server_lines() {
 	grep -E 'address=.*:20049 ' /proc/net/rpcrdma/listeners
