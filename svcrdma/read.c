@@ -69,53 +69,54 @@ static u32 mrs_to_charge(const struct svc_rdma_call *call)
 	return mrs;
 }
 
-/* See fence_reads() */
-int svc_rdma_fence_setup(struct svc_rdma_conn *conn)
-{
-	struct rpcrdma_ep *ep = conn->ep;
-	struct ib_mr *mr;
-
-	if (!(ep->quirks & RPCRDMA_QUIRK_EARLY_READ_COMPLETION))
-		return 0;
-	mr = ib_alloc_mr(ep->pd, IB_MR_TYPE_MEM_REG, 1);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	conn->fence_mr = mr;
-	return 0;
-}
-
 /*
- * rxe may complete a failed Read with success, and have its queue pair fail after that. What
- * follows the Read is flushed then, and tells: it invalidates an MR that is always invalid.
+ * rxe may complete a failed Read with success, and have its queue pair fail after that: what
+ * follows the Read is flushed then, and tells. An octet of @seg goes again where the XID was.
+ * It is not a Read of nothing, since rxe refuses to repeat the Read before such a one.
  */
-static struct ib_send_wr *fence_reads(struct svc_rdma_call *call)
+static struct ib_send_wr *build_fence(struct svc_rdma_call *call,
+				      const struct rpcrdma_segment *seg)
 {
-	struct ib_mr *mr = call->conn->fence_mr;
+	struct ib_rdma_wr *fence = &call->fence;
 
-	if (likely(!mr))
-		return NULL;
-	call->fence = (struct ib_send_wr) {
-		.opcode			= IB_WR_LOCAL_INV,
-		.ex.invalidate_rkey	= mr->lkey,
+	call->fence_sge = call->recv->sge;
+	call->fence_sge.length = 1;
+	*fence = (struct ib_rdma_wr) {
+		.wr = {
+			.opcode		= IB_WR_RDMA_READ,
+			.sg_list	= &call->fence_sge,
+			.num_sge	= 1,
+		},
+		.remote_addr	= seg->offset,
+		.rkey		= seg->handle,
 	};
-	return &call->fence;
+	return &fence->wr;
 }
 
 static int build_reads(struct svc_rdma_call *call)
 {
+	struct svc_rdma_conn *conn = call->conn;
+	struct ib_send_wr *fence = NULL;
 	struct rpcrdma_msg_iter it;
 	struct rpcrdma_extent ext;
 	int rc = 0;
 
 	rpcrdma_msg_iter_init(&it, &call->recv->hdr);
 	while (!rc && rpcrdma_msg_iter_next(&it, &ext)) {
-		if (ext.kind == RPCRDMA_EXTENT_READ)
-			rc = svc_rdma_rwset_add(call->conn, &call->reads,
-						&call->sink,
-						ext.msg - pages_begin(call),
-						&ext.seg);
+		if (ext.kind != RPCRDMA_EXTENT_READ)
+			continue;
+		rc = svc_rdma_rwset_add(conn, &call->reads, &call->sink,
+					ext.msg - pages_begin(call), &ext.seg);
+		if (conn->ep->quirks & RPCRDMA_QUIRK_EARLY_READ_COMPLETION)
+			fence = build_fence(call, &ext.seg);
 	}
-	return rc;
+	if (rc)
+		return rc;
+	rpcrdma_chain_init(&call->chain, reads_done);
+	rpcrdma_chain_append(conn->ep, &call->chain,
+			     svc_rdma_rwset_wrs(conn, &call->reads,
+						&call->chain, fence));
+	return 0;
 }
 
 /**
@@ -137,11 +138,6 @@ int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	if (!rc)
 		rc = build_reads(call);
 	if (!rc) {
-		rpcrdma_chain_init(&call->chain, reads_done);
-		rpcrdma_chain_append(conn->ep, &call->chain,
-				     svc_rdma_rwset_wrs(conn, &call->reads,
-							&call->chain,
-							fence_reads(call)));
 		trace_svcrdma_post_reads(conn->ep, call->recv->hdr.xid,
 					 call->chain.slots);
 		rc = rpcrdma_sendq_post(conn->ep, &call->chain, false);

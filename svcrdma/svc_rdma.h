@@ -96,7 +96,6 @@ struct svc_rdma_queue {
  *	endpoint holds no reference on @xprt, which ageing would count.
  * @pending: in its listener's list of connections to accept
  * @limits: the headers that we accept
- * @fence_mr: never registered; on devices that need &svc_rdma_call.fence
  * @use: references of threads that use @ep's QP and device; dead: these are
  *	about to go
  * @unused: completed when @use has no references
@@ -117,7 +116,6 @@ struct svc_rdma_conn {
 	refcount_t refs;
 	struct list_head pending;
 	struct rpcrdma_limits limits;
-	struct ib_mr *fence_mr;
 
 	struct percpu_ref use;
 	struct completion unused;
@@ -267,7 +265,8 @@ struct svc_rdma_payload {
  * @pages_charged: pages that are charged for them
  * @chain: RDMA Reads
  * @reads: their contexts
- * @fence: WR behind them, on devices with RPCRDMA_QUIRK_EARLY_READ_COMPLETION
+ * @fence: a Read behind them, on devices with RPCRDMA_QUIRK_EARLY_READ_COMPLETION
+ * @fence_sge: where it goes
  * @sink: where they go: @pages, with neither head nor tail
  * @pages: room for rpcrdma_serv_pages(), allocated at first need
  * @nr_pages: how many of @pages are owned
@@ -286,7 +285,8 @@ struct svc_rdma_call {
 	u32 pages_charged;
 	struct rpcrdma_chain chain;
 	struct svc_rdma_rwset reads;
-	struct ib_send_wr fence;
+	struct ib_rdma_wr fence;
+	struct ib_sge fence_sge;
 	struct xdr_buf sink;
 	struct page **pages;
 	unsigned int nr_pages;
@@ -491,7 +491,6 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
 void svc_rdma_reject_call(struct svc_rdma_call *call, const char *why);
 
 /* read.c */
-int svc_rdma_fence_setup(struct svc_rdma_conn *conn);
 int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call);
 int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call);
 

@@ -41,8 +41,7 @@ static int ep_setup(struct rpcrdma_ep *ep)
 {
 	int rc = svc_rdma_queue_setup(ep->owner);
 
-	return rc ? : svc_rdma_fence_setup(ep->owner) ? :
-		      svc_rdma_sends_alloc(ep->owner);
+	return rc ? : svc_rdma_sends_alloc(ep->owner);
 }
 
 static void ep_release(struct rpcrdma_ep *ep)
@@ -62,8 +61,6 @@ static void ep_release(struct rpcrdma_ep *ep)
 	}
 	svc_rdma_sends_unmap(conn);
 	svc_rdma_rws_free(conn);
-	if (conn->fence_mr)
-		ib_dereg_mr(conn->fence_mr);
 	WARN_ON_ONCE(conn->nr_rws || queue->mrs); /* I11 */
 	WARN_ON_ONCE(queue->reads.charged || !list_empty(&queue->waiting)); /* I16 */
 	WARN_ON_ONCE(queue->replies.charged); /* I17 */
