@@ -77,11 +77,11 @@ static u32 mrs_to_charge(const struct svc_rdma_call *call)
 static struct ib_send_wr *build_fence(struct svc_rdma_call *call,
 				      const struct rpcrdma_segment *seg)
 {
-	struct ib_rdma_wr *fence = &call->fence;
-
+	if (!(call->conn->ep->quirks & RPCRDMA_QUIRK_EARLY_READ_COMPLETION))
+		return NULL;
 	call->fence_sge = call->recv->sge;
 	call->fence_sge.length = 1;
-	*fence = (struct ib_rdma_wr) {
+	call->fence = (struct ib_rdma_wr) {
 		.wr = {
 			.opcode		= IB_WR_RDMA_READ,
 			.sg_list	= &call->fence_sge,
@@ -90,13 +90,13 @@ static struct ib_send_wr *build_fence(struct svc_rdma_call *call,
 		.remote_addr	= seg->offset,
 		.rkey		= seg->handle,
 	};
-	return &fence->wr;
+	return &call->fence.wr;
 }
 
 static int build_reads(struct svc_rdma_call *call)
 {
 	struct svc_rdma_conn *conn = call->conn;
-	struct ib_send_wr *fence = NULL;
+	struct rpcrdma_segment last = {};
 	struct rpcrdma_msg_iter it;
 	struct rpcrdma_extent ext;
 	int rc = 0;
@@ -107,15 +107,15 @@ static int build_reads(struct svc_rdma_call *call)
 			continue;
 		rc = svc_rdma_rwset_add(conn, &call->reads, &call->sink,
 					ext.msg - pages_begin(call), &ext.seg);
-		if (conn->ep->quirks & RPCRDMA_QUIRK_EARLY_READ_COMPLETION)
-			fence = build_fence(call, &ext.seg);
+		last = ext.seg;
 	}
 	if (rc)
 		return rc;
 	rpcrdma_chain_init(&call->chain, reads_done);
 	rpcrdma_chain_append(conn->ep, &call->chain,
 			     svc_rdma_rwset_wrs(conn, &call->reads,
-						&call->chain, fence));
+						&call->chain,
+						build_fence(call, &last)));
 	return 0;
 }
 
