@@ -392,9 +392,10 @@ static void rdma(const struct stmt *s, enum ibv_wr_opcode opcode)
 		    number(s, 4), ++last_cookie))
 		die_at(s->at, "%s", vb_why());
 	wait_done(s, l, last_cookie);
-	if (refused != (l->done_status == IBV_WC_REM_ACCESS_ERR ||
-			l->done_status == IBV_WC_REM_INV_REQ_ERR ||
-			l->done_status == IBV_WC_RETRY_EXC_ERR))
+	if (refused ? l->done_status != IBV_WC_REM_ACCESS_ERR &&
+		      l->done_status != IBV_WC_REM_INV_REQ_ERR &&
+		      l->done_status != IBV_WC_RETRY_EXC_ERR :
+		      l->done_status != IBV_WC_SUCCESS)
 		die_at(s->at, "completion status: %s", ibv_wc_status_str(l->done_status));
 }
 
