@@ -377,11 +377,6 @@ static void cmd_expect_nothing(const struct stmt *s)
 
 /* ---- RDMA ---- */
 
-/*
- * A Write that was executed is acknowledged, at the latest when it is repeated. rxe sends no NAK
- * if the Responder has the queue pair in the error state between the failed Receive and the NAK:
- * no answer at all is a refusal too.
- */
 static void rdma(const struct stmt *s, enum ibv_wr_opcode opcode)
 {
 	struct link *l = the_link(s);
@@ -392,10 +387,7 @@ static void rdma(const struct stmt *s, enum ibv_wr_opcode opcode)
 		    number(s, 4), ++last_cookie))
 		die_at(s->at, "%s", vb_why());
 	wait_done(s, l, last_cookie);
-	if (refused ? l->done_status != IBV_WC_REM_ACCESS_ERR &&
-		      l->done_status != IBV_WC_REM_INV_REQ_ERR &&
-		      l->done_status != IBV_WC_RETRY_EXC_ERR :
-		      l->done_status != IBV_WC_SUCCESS)
+	if (refused ? !vb_is_refused(l->done_status) : l->done_status != IBV_WC_SUCCESS)
 		die_at(s->at, "completion status: %s", ibv_wc_status_str(l->done_status));
 }
 

@@ -218,7 +218,6 @@ static enum ibv_wc_status finish(struct conn *conn)
 		} else if (ev.type == VB_DOWN) {
 			conn_down(conn, ev.why);
 		} else if (ev.type == VB_DONE && ev.cookie == conn->cookie) {
-			report.refused += ev.status == IBV_WC_REM_ACCESS_ERR;
 			if (ev.status != IBV_WC_SUCCESS)
 				conn_down(conn, ibv_wc_status_str(ev.status));
 			return ev.status;
@@ -234,6 +233,14 @@ static enum ibv_wc_status posted(struct conn *conn, int rc)
 		return finish(conn);
 	conn_down(conn, vb_why());
 	return IBV_WC_GENERAL_ERR;
+}
+
+static enum ibv_wc_status rdma(struct conn *conn, int rc)
+{
+	enum ibv_wc_status status = posted(conn, rc);
+
+	report.refused += vb_is_refused(status);
+	return status;
 }
 
 /* Send With Invalidate if there is an @inv_rkey */
@@ -261,9 +268,9 @@ enum ibv_wc_status conn_write(struct conn *conn,
 	if (!len)
 		return IBV_WC_SUCCESS;
 	memcpy(mr->addr, data, len);
-	return posted(conn, vb_rdma(conn->vb, conn->immediate ?
-				    IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
-				    mr, 0, len, seg->handle, seg->offset, ++conn->cookie));
+	return rdma(conn, vb_rdma(conn->vb, conn->immediate ?
+				  IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+				  mr, 0, len, seg->handle, seg->offset, ++conn->cookie));
 }
 
 enum ibv_wc_status conn_read(struct conn *conn,
@@ -278,8 +285,8 @@ enum ibv_wc_status conn_read(struct conn *conn,
 		errx(1, "a Read segment of %u bytes", seg->length);
 	if (!seg->length)
 		return IBV_WC_SUCCESS;
-	status = posted(conn, vb_rdma(conn->vb, IBV_WR_RDMA_READ, mr, 0, seg->length,
-				      seg->handle, seg->offset, ++conn->cookie));
+	status = rdma(conn, vb_rdma(conn->vb, IBV_WR_RDMA_READ, mr, 0, seg->length,
+				    seg->handle, seg->offset, ++conn->cookie));
 	memcpy(to, mr->addr, seg->length);
 	return status;
 }

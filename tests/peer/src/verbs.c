@@ -206,6 +206,12 @@ int vb_sending(const struct vb_conn *c)
 	return n;
 }
 
+int vb_is_refused(enum ibv_wc_status status)
+{
+	return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
+	       status == IBV_WC_RETRY_EXC_ERR;
+}
+
 int vb_rdma(struct vb_conn *c, enum ibv_wr_opcode opcode, struct vb_mr *m,
 	    size_t offset, uint32_t len, uint32_t rkey, uint64_t raddr, uint32_t cookie)
 {
