@@ -31,7 +31,7 @@ cut_try() {
 	pid=$!
 	for ((tries = 0; tries < 10; tries++)); do
 		[ ! -e /run/cut.done ] || break
-		sleep 0.1
+		nap 0.1
 	done
 	kill -KILL $pid 2>/dev/null
 	wait $pid 2>/dev/null

@@ -75,9 +75,9 @@ peer_threads_start() {
 		set +e
 		while [ ! -e /run/peer_threads_stop ]; do
 			echo 2 >/proc/fs/nfsd/threads
-			sleep 0.3
+			nap 0.3
 			echo 8 >/proc/fs/nfsd/threads
-			sleep 0.3
+			nap 0.3
 		done
 		rm -f /run/peer_threads_stop
 	) >/dev/null 2>&1 &
@@ -100,7 +100,7 @@ peer_bound() {
 		set +e
 		while [ ! -e /run/peer_stop ]; do
 			peer_line "$1" >>/run/peer_seen
-			sleep 0.2
+			nap 0.2
 		done
 		touch /run/peer_done
 	) >/dev/null 2>&1 &
@@ -293,8 +293,8 @@ peer_hook() {
 peer_cases() {
 	(
 		cd "$PEER_CASES" || exit
-		# One look at all files: a process for each takes minutes in a guest
-		needed=$(grep -l '^# Needs: ' -- *.peer | tr '\n' ' ')
+		# One look at all files: a process for each takes minutes in a guest. None may be needed
+		needed=$(grep -l '^# Needs: ' -- *.peer | tr '\n' ' ') || :
 		printf '%s\n' *.peer | grep -E "^${PEER_ONLY:-.}" | grep -vE "^${PEER_NOT:-$}" |
 			awk -v part="${PEER_PART:-0/1}" -v needed="$needed" '
 				BEGIN {
@@ -314,7 +314,7 @@ peer_any() { peer_cases | grep -c .; }
 peer_held() {
 	until [ -e /run/peer.held ]; do
 		kill -0 "$2" 2>/dev/null || return 0
-		sleep 0.1
+		nap 0.1
 	done
 	peer_hook Held "$1" || { kill "$2"; return 1; }
 	rm /run/peer.held

@@ -13,7 +13,7 @@ STORM_SYSCTL=/proc/sys/sunrpc
 # ---- the load ------------------------------------------------------------------------
 
 # Where a load pauses when it is told to
-storm_rest() { while [ -e /run/storm.pause ]; do sleep 0.1; done; }
+storm_rest() { while [ -e /run/storm.pause ]; do nap 0.1; done; }
 
 # storm_remove DIR: executed again after nfsd was restarted, it finds nothing to remove
 storm_remove() {
