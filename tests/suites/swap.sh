@@ -52,7 +52,7 @@ swap_limited() {
 	swap_used bash -c 'echo $$ >/run/cgroup/swap/cgroup.procs; exec iocheck memory -l 36m'
 }
 
-# A file of eight times the memory that its writer may have: each page is dirty until the
+# A file of four times the memory that its writer may have: each page is dirty until the
 # server has it, and goes before the next can come. It may have twice as much for a moment:
 # without that it is killed if the server is slow. rxe may stall until an RPC times out, 60 s
 # (Documentation/known-issues.rst)
@@ -60,9 +60,9 @@ swap_writeback() {
 	local before
 	swap_cgroup 96M 48M
 	before=$(swap_limit_hits)
-	timeout -k 5 240 bash -c "echo \$\$ >/run/cgroup/swap/cgroup.procs; exec iocheck write -l 384m -b 1m -s 9 -t $MNT/writeback"
-	timeout -k 5 240 bash -c "echo \$\$ >/run/cgroup/swap/cgroup.procs; exec iocheck verify -l 384m -b 1m -s 9 $MNT/writeback"
-	echo "the limit was met $(($(swap_limit_hits) - before)) times"
+	timeout -k 5 240 bash -c "echo \$\$ >/run/cgroup/swap/cgroup.procs; exec iocheck write -l 192m -b 1m -s 9 -t $MNT/writeback"
+	timeout -k 5 240 bash -c "echo \$\$ >/run/cgroup/swap/cgroup.procs; exec iocheck verify -l 192m -b 1m -s 9 $MNT/writeback"
+	info "the limit was met $(($(swap_limit_hits) - before)) times"
 	[ "$(swap_limit_hits)" -gt $((before + 100)) ]
 	rm $MNT/writeback
 }
