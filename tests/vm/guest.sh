@@ -103,7 +103,8 @@ save_file() {
 
 # ---- waiting -----------------------------------------------------------------
 
-# nap SECONDS: sleeps without a process. A guest that polls with one is never idle.
+# nap SECONDS: reads from a pipe without a writer. A loop around "sleep" starts a process each
+# time, and keeps an emulated guest busy.
 nap() { read -rt "$1" _ <>/run/nap || :; }
 
 # wait_for SECONDS COMMAND…: until it succeeds; fails when it never does.

@@ -189,9 +189,9 @@ int vb_send(struct vb_conn *conn, const void *data, uint32_t len, int with_inv,
 /* Number of Sends that have not completed; vb_next() polls the completions */
 int vb_sending(const struct vb_conn *conn);
 /*
- * Whether the other side refused RDMA. What was executed is acknowledged, at the latest when it is
- * repeated; rxe sends no NAK if the Responder has the queue pair in the error state by then: no
- * answer at all is a refusal too.
+ * Whether the other side refused RDMA. An executed operation is acknowledged, at the latest when
+ * it is repeated. rxe sends no NAK if the Responder's queue pair is in the error state by then, so
+ * no answer at all is a refusal too.
  */
 int vb_is_refused(enum ibv_wc_status status);
 /*
