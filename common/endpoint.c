@@ -174,10 +174,10 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 
 	/* A task that connects or accepts has been woken and leaves soon */
 	mutex_lock(&ep->setup_lock);
-	rpcrdma_ep_log_failure(ep);
 	rpcrdma_sendq_stop(ep);
 	rpcrdma_recvq_stop(ep);
 	ep->ops->closing(ep);
+	rpcrdma_ep_log_failure(ep);
 
 	if (ep->qp) {
 		rdma_disconnect(ep->id);

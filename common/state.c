@@ -64,7 +64,8 @@ bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep, enum rpcrdma_ep_state next)
  * @err: negative errno, or 0 for an orderly close
  * @reason: literal for the log, or NULL to say nothing
  *
- * The first call wins; all others do nothing. The teardown is queued.
+ * The first call wins, and queues the teardown. If it gave no reason, one with
+ * the same error may, until the failure is logged.
  *
  * Context: any, hard interrupts included. The caller holds a reference, or
  * knows of another reason why the endpoint is not DEAD.
@@ -78,9 +79,10 @@ void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err, const char *reason)
 	first = __rpcrdma_ep_change_state(ep, RPCRDMA_EP_CLOSING);
 	if (first) {
 		ep->error = err;
-		ep->reason = reason;
 		queue_work(rpcrdma_wq, &ep->teardown);
 	}
+	if (err == ep->error && !ep->reason)
+		ep->reason = reason;
 	spin_unlock_irqrestore(&ep->lock, flags);
 	if (first)
 		complete(&ep->cm_done);

@@ -308,7 +308,7 @@ struct rpcrdma_ep_counters {
  * @lock: protects @state and @error; taken with irqsave
  * @state: connection state
  * @error: the first error, negative errno; 0 after an orderly close
- * @reason: the first error in words, NULL if it is not logged
+ * @reason: that error in words, NULL if it is not logged
  * @failed_wr: the first WR that failed, for the log; NULL if none did
  * @vendor_err: of its completion
  * @last_error: see struct rpcrdma_ep_attr

@@ -209,9 +209,16 @@ bad_load_crowd() {
 	for i in "${jobs[@]}"; do wait "$i" || return 1; done
 }
 
+bad_said() { [ "$(dmesg | grep -c "$1")" -gt "$2" ]; }
+bad_load_closed() {
+	local before text="client $SERVER:$BAD_PORT on .*: connection lost: peer closed it with RPCs outstanding (-104)"
+	before=$(dmesg | grep -c "$text" || :)
+	bad_load_parallel
+	bad_said "$text" "$before"
+}
+
 # Sends of the client's are not acknowledged. A callback has its place until the Send of
 # its Reply is complete, so that none becomes free.
-bad_said() { [ "$(dmesg | grep -c "$1")" -gt "$2" ]; }
 bad_acknowledge() { nft delete table ip bad_acks 2>/dev/null || :; }
 bad_load_no_room() {
 	local job before text="server exceeded its callback credits"
