@@ -43,15 +43,19 @@ static bool plan_mrs(struct rpcrdma_queue_sizes *sizes,
 	return sizes->mrs_per_payload <= CHUNK_SEGS;
 }
 
-/* Send Queue WRs that one forward credit may have outstanding */
-static u64 credit_cost(const struct rpcrdma_queue_sizes *sizes,
-		       const struct rpcrdma_queue_want *want)
-{
-	u64 mrs = 0;
+/*
+ * Calls that find slots for their data at once: more large RPCs than a connection
+ * needs. A Call beyond them waits for slots, as one with more data does.
+ */
+#define DATA_CALLS	32U
 
-	if (want->use_frwr)
-		mrs = sizes->mrs_per_payload + EXTRA_MRS;
-	return 1 + 2 * mrs + want->rw_wrs;
+/* Slots of the Send Queue for the data of a Call, or its MRs: REG_MR, LOCAL_INV */
+static u64 data_wrs(const struct rpcrdma_queue_sizes *sizes,
+		    const struct rpcrdma_queue_want *want)
+{
+	u64 mrs = sizes->mr_pages ? sizes->mrs_per_payload + EXTRA_MRS : 0;
+
+	return 2 * mrs + want->rw_wrs;
 }
 
 /* Forward credits that fit beside @bc reverse ones; 0 if none */
@@ -59,16 +63,18 @@ static u32 fit_credits(const struct rpcrdma_queue_sizes *sizes,
 		       const struct rpcrdma_queue_want *want,
 		       const struct rpcrdma_device_limits *dev, u32 bc)
 {
-	u64 cost = credit_cost(sizes, want);
-	u32 room = queue_room(dev);
-	u32 credits;
+	u64 data = data_wrs(sizes, want);
+	u32 room = queue_room(dev), credits;
 
-	if (room <= bc || room - bc < cost)
+	if (room < bc + (1 + data))
 		return 0;
-	credits = min((room - bc) / (u32)cost, want->credits);
+	room -= bc;
+	credits = room / (1 + (u32)data);
+	if (credits >= DATA_CALLS)
+		credits = room - DATA_CALLS * data;
 	if (want->use_frwr)
 		credits = min(credits, dev->max_mr / sizes->mrs_per_payload);
-	return credits;
+	return min(credits, want->credits);
 }
 
 static bool plan_credits(struct rpcrdma_queue_sizes *sizes,
@@ -92,9 +98,9 @@ static bool plan_credits(struct rpcrdma_queue_sizes *sizes,
  * @want: wishes of the side
  * @dev: limits of the device
  *
- * Each queue has a CQ of its own and one WR for its drain. On the Send Queue
- * a Requester's credit costs its Send, and REG_MR and LOCAL_INV for each MR of
- * the largest payload and for one more; a Responder's costs its Send and
+ * Each queue has a CQ of its own and one WR for its drain. On the Send Queue a
+ * credit costs its Send. One of the first 32 costs a Requester REG_MR and
+ * LOCAL_INV for each MR of the largest payload and for one more, a Responder
  * @rw_wrs. A reverse credit costs one Send, since its messages have no chunks
  * (RFC 8167). A Call that needs still more waits for Send Queue slots.
  *
@@ -118,7 +124,8 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 	if (!plan_mrs(sizes, want, dev) || !plan_credits(sizes, want, dev))
 		return -EINVAL;
 
-	sizes->sq_depth = sizes->credits * credit_cost(sizes, want) +
+	sizes->sq_depth = sizes->credits +
+			  min(sizes->credits, DATA_CALLS) * data_wrs(sizes, want) +
 			  sizes->bc_credits + DRAIN_WRS;
 	msgs = sizes->credits + sizes->bc_credits;
 	sizes->recvs = msgs + min(want->recv_batch, queue_room(dev) - msgs);
@@ -159,7 +166,8 @@ u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits)
 	u32 wrs = rpcrdma_div_up(payload_pages, max(sges, 1U));
 
 	return max(min(wrs, RW_MOST),
-		   rpcrdma_div_up(max(RW_PAYLOADS * wrs, RW_LEAST), credits));
+		   rpcrdma_div_up(max(RW_PAYLOADS * wrs, RW_LEAST),
+				  min(credits, DATA_CALLS)));
 }
 
 /* Contexts of rdma_rw for each credit: one for each segment of a chunk */

@@ -170,7 +170,9 @@ static bool ref_fits(const struct rpcrdma_queue_want *want,
 			return false;
 		mrs++;
 	}
-	return credits * (1 + 2 * mrs + want->rw_wrs) + bc + 1 <= room;
+	/* Slots for the data of the first 32 Calls */
+	return credits + min(credits, 32ULL) * (2 * mrs + want->rw_wrs) + bc + 1 <=
+	       room;
 }
 
 /* No credit more than the device carries, and none less */
