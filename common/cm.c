@@ -72,7 +72,7 @@ static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
 			rc = -ENOTCONN;
 		}
 	}
-	rpcrdma_ep_fail_reason(ep, rc, reason);
+	rpcrdma_ep_fail(ep, rc, reason);
 }
 
 /*
@@ -94,16 +94,14 @@ static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
 		rpcrdma_ep_established(ep, event);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		rpcrdma_ep_fail_reason(ep, -EHOSTUNREACH,
-				       "no RDMA device or neighbour leads to this address");
+		rpcrdma_ep_fail(ep, -EHOSTUNREACH,
+				"no RDMA device or neighbour leads to this address");
 		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		rpcrdma_ep_fail_reason(ep, -EHOSTUNREACH,
-				       "no route to this address");
+		rpcrdma_ep_fail(ep, -EHOSTUNREACH, "no route to this address");
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-		rpcrdma_ep_fail_reason(ep, -ENOTCONN,
-				       "connection handshake failed");
+		rpcrdma_ep_fail(ep, -ENOTCONN, "connection handshake failed");
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		/*
@@ -111,21 +109,20 @@ static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
 		 * neighbour changed. Retries of the device find out what it means.
 		 */
 		if (!rpcrdma_ep_live(ep))
-			rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-					       "peer does not answer");
+			rpcrdma_ep_fail(ep, -ETIMEDOUT, "peer does not answer");
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		rpcrdma_ep_rejected(ep, event->status);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		rpcrdma_ep_fail(ep, -ECONNRESET);
+		rpcrdma_ep_fail(ep, -ECONNRESET, NULL);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		rpcrdma_ep_fail_reason(ep, -ENETUNREACH,
-				       "the local address moved to another device");
+		rpcrdma_ep_fail(ep, -ENETUNREACH,
+				"the local address moved to another device");
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		rpcrdma_ep_fail_reason(ep, -ENODEV, "the device is removed");
+		rpcrdma_ep_fail(ep, -ENODEV, "the device is removed");
 		break;
 	default:
 		break;
@@ -145,12 +142,12 @@ static int rpcrdma_ep_wait_step(struct rpcrdma_ep *ep, unsigned long timeout,
 
 	while (!wait_for_completion_timeout(&ep->cm_done, min_t(long, left, HZ))) {
 		if (ep->ops->unwanted && ep->ops->unwanted(ep)) {
-			rpcrdma_ep_fail(ep, -ENOTCONN);
+			rpcrdma_ep_fail(ep, -ENOTCONN, NULL);
 			break;
 		}
 		left = end - jiffies;
 		if (left <= 0) {
-			rpcrdma_ep_fail_reason(ep, -ETIMEDOUT, reason);
+			rpcrdma_ep_fail(ep, -ETIMEDOUT, reason);
 			break;
 		}
 	}
@@ -253,7 +250,7 @@ int rpcrdma_ep_connect(struct rpcrdma_ep *ep, const struct sockaddr *src,
 	rc = rpcrdma_ep_shake_hands(ep);
 out:
 	if (rc)
-		rpcrdma_ep_fail_reason(ep, rc, rpcrdma_connect_reason(rc));
+		rpcrdma_ep_fail(ep, rc, rpcrdma_connect_reason(rc));
 	mutex_unlock(&ep->setup_lock);
 	return rc;
 }
@@ -344,7 +341,7 @@ int rpcrdma_ep_accept(struct rpcrdma_ep *ep)
 	rdma_unlock_handler(ep->id);
 out:
 	if (rc)
-		rpcrdma_ep_fail_reason(ep, rc, "accepting the connection failed");
+		rpcrdma_ep_fail(ep, rc, "accepting the connection failed");
 	mutex_unlock(&ep->setup_lock);
 	return rc;
 }

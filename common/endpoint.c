@@ -30,8 +30,7 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		rpcrdma_ep_fail_reason(ep, -ECONNRESET,
-				       ib_event_msg(event->event));
+		rpcrdma_ep_fail(ep, -ECONNRESET, ib_event_msg(event->event));
 		break;
 	case IB_EVENT_COMM_EST:
 		/* A message overtook the last step of the CM's handshake */
@@ -246,6 +245,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	ep->responder = attr->responder;
 	ep->net = get_net(attr->net);
 	ep->want = attr->want;
+	ep->first_credits = attr->first_credits;
 	ep->connect_timeout = attr->connect_timeout;
 	ep->keepalive = attr->keepalive;
 	ep->recv_poll = attr->recv_poll;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive buffers: one array per connection, each buffer posted, held by a
- * side, or free. The only call of ib_post_recv. A refill allocates nothing.
- * Their memory comes in blocks of several, so that an inline threshold that is no
- * power of two wastes none of it.
+ * Receive buffers, each posted, held by a side, or free. The only call of
+ * ib_post_recv. A refill allocates nothing. A connection begins with buffers for a
+ * few credits, and doubles them as its side asks. Their memory comes in blocks of
+ * several, so that an inline threshold that is no power of two wastes none of it.
  */
 
 #include <linux/slab.h>
@@ -11,16 +11,31 @@
 #include "rpcrdma/endpoint.h"
 
 /**
- * struct rpcrdma_recvq - Receive buffers and their refill
- * @ep: endpoint it serves
- * @recvs: all buffers
+ * struct rpcrdma_recv_set - Receive buffers that were allocated together
+ * @list: all sets of a connection
+ * @recvs: the buffers
  * @count: how many
  * @blocks: their memory, several in each
  * @nr_blocks: how many blocks
+ */
+struct rpcrdma_recv_set {
+	struct list_head list;
+	struct rpcrdma_recv *recvs;
+	u32 count;
+	struct rpcrdma_dmabuf *blocks;
+	u32 nr_blocks;
+};
+
+/**
+ * struct rpcrdma_recvq - Receive buffers and their refill
+ * @ep: endpoint it serves
+ * @sets: all buffers; only added to, and not once the queue is stopped
+ * @size: bytes of each
  * @free: those not posted and not held by a side
  * @nr_free: how many are in @free
  * @batch: post when so many are free
- * @lock: held while Receives are posted, so that none is after @open is false
+ * @lock: protects @sets, and is held while Receives are posted, so that none is
+ *	after @open is false
  * @open: Receives may be posted
  * @abandoned: completions are ignored
  *
@@ -29,10 +44,8 @@
  */
 struct rpcrdma_recvq {
 	struct rpcrdma_ep *ep;
-	struct rpcrdma_recv *recvs;
-	u32 count;
-	struct rpcrdma_dmabuf *blocks;
-	u32 nr_blocks;
+	struct list_head sets;
+	u32 size;
 	struct llist_head free;
 	atomic_t nr_free;
 	u32 batch;
@@ -40,8 +53,6 @@ struct rpcrdma_recvq {
 	bool open;
 	bool abandoned;
 };
-
-static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc);
 
 static void rpcrdma_recv_free(struct rpcrdma_recv *recv)
 {
@@ -103,7 +114,7 @@ static int rpcrdma_recvq_post(struct rpcrdma_recvq *rq)
 		return 0;
 
 	/* The connection ends here: the drain brings back the others */
-	rpcrdma_ep_fail_reason(rq->ep, rc, "posting a Receive failed");
+	rpcrdma_ep_fail(rq->ep, rc, "posting a Receive failed");
 	return rc;
 }
 
@@ -122,13 +133,13 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	/*
-	 * An RDMA Write with immediate data uses up a Receive, and leaves what is in its
-	 * buffer from before: the length is that of the Write, wherever it went.
+	 * An RDMA Write with immediate data uses up a Receive, and leaves its buffer as
+	 * it was: the length is that of the Write, wherever it went.
 	 */
 	if (unlikely(wc->opcode != IB_WC_RECV ||
 		     wc->byte_len > recv->sge.length)) {
-		rpcrdma_ep_fail_reason(ep, -EPROTO,
-				       "peer sent RDMA Write with immediate data");
+		rpcrdma_ep_fail(ep, -EPROTO,
+				"peer sent RDMA Write with immediate data");
 		rpcrdma_recv_free(recv);
 		return;
 	}
@@ -144,23 +155,6 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 	ep->ops->received(ep, recv);
 }
 
-static void rpcrdma_recv_init(struct rpcrdma_recvq *rq,
-			      struct rpcrdma_recv *recv,
-			      struct rpcrdma_dmabuf *block, u32 offset,
-			      u32 size)
-{
-	recv->recvq = rq;
-	recv->cqe.done = rpcrdma_recv_wc;
-	recv->block = block;
-	recv->offset = offset;
-	recv->data = block->data + offset;
-	rpcrdma_dmabuf_sge(block, &recv->sge, offset, size);
-	recv->wr.wr_cqe = &recv->cqe;
-	recv->wr.sg_list = &recv->sge;
-	recv->wr.num_sge = 1;
-	rpcrdma_recv_free(recv);
-}
-
 /*
  * Memory for up to @nr buffers. A block of several may be more than a machine can give
  * that runs for long, or that reconnects because it must swap: then one buffer goes by
@@ -168,19 +162,19 @@ static void rpcrdma_recv_init(struct rpcrdma_recvq *rq,
  *
  * Return: for how many it is, or a negative errno.
  */
-static int rpcrdma_block_create(struct rpcrdma_recvq *rq, u32 nr, u32 size)
+static int rpcrdma_block_create(struct rpcrdma_recvq *rq,
+				struct rpcrdma_recv_set *set, u32 nr, gfp_t gfp)
 {
-	struct rpcrdma_dmabuf *block = &rq->blocks[rq->nr_blocks++];
+	struct rpcrdma_dmabuf *block = &set->blocks[set->nr_blocks++];
 	int node = rpcrdma_ep_node(rq->ep), rc = -ENOMEM;
 
 	if (nr > 1)
-		rc = rpcrdma_dmabuf_alloc(block, nr * size, DMA_FROM_DEVICE,
-					  node, GFP_KERNEL | __GFP_NORETRY |
-						__GFP_NOWARN);
+		rc = rpcrdma_dmabuf_alloc(block, nr * rq->size, DMA_FROM_DEVICE,
+					  node, gfp | __GFP_NORETRY | __GFP_NOWARN);
 	if (rc) {
 		nr = 1;
-		rc = rpcrdma_dmabuf_alloc(block, size, DMA_FROM_DEVICE, node,
-					  GFP_KERNEL);
+		rc = rpcrdma_dmabuf_alloc(block, rq->size, DMA_FROM_DEVICE,
+					  node, gfp);
 	}
 	if (!rc)
 		rc = rpcrdma_dmabuf_map(rq->ep, block);
@@ -188,26 +182,32 @@ static int rpcrdma_block_create(struct rpcrdma_recvq *rq, u32 nr, u32 size)
 }
 
 /* Buffers, and the blocks they are cut from: the last may be smaller */
-static int rpcrdma_recvs_create(struct rpcrdma_recvq *rq, u32 size)
+static int rpcrdma_recvs_create(struct rpcrdma_recvq *rq,
+				struct rpcrdma_recv_set *set, gfp_t gfp)
 {
-	u32 each = rpcrdma_plan_recv_block(size, PAGE_SIZE), i = 0;
+	u32 each = rpcrdma_plan_recv_block(rq->size, PAGE_SIZE), i = 0;
 	struct rpcrdma_dmabuf *block;
+	struct rpcrdma_recv *recv;
 	int n, nr;
 
-	/* As many as there may be at most */
-	rq->blocks = kvmalloc_node(array_size(rq->count, sizeof(*rq->blocks)),
-				   GFP_KERNEL | __GFP_ZERO,
-				   rpcrdma_ep_node(rq->ep));
-	if (!rq->blocks)
-		return -ENOMEM;
-	while (i < rq->count) {
-		block = &rq->blocks[rq->nr_blocks];
-		nr = rpcrdma_block_create(rq, min(each, rq->count - i), size);
+	while (i < set->count) {
+		block = &set->blocks[set->nr_blocks];
+		nr = rpcrdma_block_create(rq, set, min(each, set->count - i), gfp);
 		if (nr < 0)
 			return nr;
-		for (n = 0; n < nr; n++)
-			rpcrdma_recv_init(rq, &rq->recvs[i++], block, n * size,
-					  size);
+		for (n = 0; n < nr; n++) {
+			recv = &set->recvs[i++];
+			recv->recvq = rq;
+			recv->cqe.done = rpcrdma_recv_wc;
+			recv->block = block;
+			recv->offset = n * rq->size;
+			recv->data = block->data + recv->offset;
+			rpcrdma_dmabuf_sge(block, &recv->sge, recv->offset,
+					   rq->size);
+			recv->wr.wr_cqe = &recv->cqe;
+			recv->wr.sg_list = &recv->sge;
+			recv->wr.num_sge = 1;
+		}
 		/* A large block failed once: do not try again and again */
 		if (nr < each)
 			each = 1;
@@ -215,13 +215,59 @@ static int rpcrdma_recvs_create(struct rpcrdma_recvq *rq, u32 size)
 	return 0;
 }
 
+static void rpcrdma_recv_set_free(struct rpcrdma_recv_set *set)
+{
+	u32 i;
+
+	for (i = 0; i < set->nr_blocks; i++) {
+		rpcrdma_dmabuf_unmap(&set->blocks[i]);
+		rpcrdma_dmabuf_free(&set->blocks[i]);
+	}
+	kvfree(set->blocks);
+	kvfree(set->recvs);
+	kfree(set);
+}
+
+/* More buffers. 0; -ENOMEM; -ENOTCONN if the queue has been stopped */
+static int rpcrdma_recvq_add(struct rpcrdma_recvq *rq, u32 count, gfp_t gfp)
+{
+	int node = rpcrdma_ep_node(rq->ep), rc = -ENOMEM;
+	struct rpcrdma_recv_set *set;
+	u32 i;
+
+	set = kzalloc_node(sizeof(*set), gfp, node);
+	if (!set)
+		return -ENOMEM;
+	set->count = count;
+	set->recvs = kvmalloc_node(array_size(count, sizeof(*set->recvs)),
+				   gfp | __GFP_ZERO, node);
+	/* As many as there may be at most */
+	set->blocks = kvmalloc_node(array_size(count, sizeof(*set->blocks)),
+				    gfp | __GFP_ZERO, node);
+	if (set->recvs && set->blocks)
+		rc = rpcrdma_recvs_create(rq, set, gfp);
+	spin_lock(&rq->lock);
+	if (!rc && rq->ep->receivable && !rq->open)
+		rc = -ENOTCONN;
+	if (!rc) {
+		list_add_tail(&set->list, &rq->sets);
+		for (i = 0; i < count; i++)
+			rpcrdma_recv_free(&set->recvs[i]);
+	}
+	spin_unlock(&rq->lock);
+	if (rc)
+		rpcrdma_recv_set_free(set);
+	return rc;
+}
+
 /* After an error rpcrdma_recvq_destroy() frees the rest, with the endpoint */
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 {
-	int node = rpcrdma_ep_node(ep);
+	u32 credits = min(ep->first_credits, ep->sizes.credits);
 	struct rpcrdma_recvq *rq;
+	int rc;
 
-	rq = kzalloc_node(sizeof(*rq), GFP_KERNEL, node);
+	rq = kzalloc_node(sizeof(*rq), GFP_KERNEL, rpcrdma_ep_node(ep));
 	if (!rq)
 		return -ENOMEM;
 	ep->recvq = rq;
@@ -230,16 +276,40 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 	rq->batch = max_t(u32, ep->sizes.recvs - ep->sizes.credits -
 			  ep->sizes.bc_credits, 1);
 	init_llist_head(&rq->free);
+	INIT_LIST_HEAD(&rq->sets);
 	spin_lock_init(&rq->lock);
-	rq->recvs = kvmalloc_node(array_size(ep->sizes.recvs,
-					     sizeof(*rq->recvs)),
-				  GFP_KERNEL | __GFP_ZERO, node);
-	if (!rq->recvs)
-		return -ENOMEM;
-	rq->count = ep->sizes.recvs;
 	/* A posted Receive cannot grow when the version becomes known */
-	return rpcrdma_recvs_create(rq, rpcrdma_threshold(ep->local.recv_size,
-							  ep->max_version));
+	rq->size = rpcrdma_threshold(ep->local.recv_size, ep->max_version);
+	rc = rpcrdma_recvq_add(rq, ep->sizes.recvs - ep->sizes.credits + credits,
+			       GFP_KERNEL);
+	if (!rc)
+		ep->receivable = credits;
+	return rc;
+}
+
+/**
+ * rpcrdma_recvq_grow - Receives for twice the credits
+ * @ep: endpoint; its release must not begin meanwhile
+ * @gfp: how to allocate
+ *
+ * Context: process; one caller at a time. Sleeps if @gfp allows it.
+ *
+ * Return: 0, and @ep->receivable has grown; -ENOBUFS if it has all that the queue
+ * holds; -ENOMEM; -ENOTCONN when the connection ends.
+ */
+int rpcrdma_recvq_grow(struct rpcrdma_ep *ep, gfp_t gfp)
+{
+	u32 more = min(ep->receivable, ep->sizes.credits - ep->receivable);
+	int rc;
+
+	if (!more)
+		return -ENOBUFS;
+	rc = rpcrdma_recvq_add(ep->recvq, more, gfp);
+	if (!rc)
+		rc = rpcrdma_recvq_post(ep->recvq);
+	if (!rc)
+		WRITE_ONCE(ep->receivable, ep->receivable + more);
+	return rc;
 }
 
 /* Post all Receives; the QP exists */
@@ -264,12 +334,15 @@ void rpcrdma_recvq_stop(struct rpcrdma_ep *ep)
 /* Has the device returned every Receive? Completions may still come in */
 bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep)
 {
-	const struct rpcrdma_recvq *rq = ep->recvq;
+	const struct rpcrdma_recv_set *set;
 	u32 i;
 
-	for (i = 0; rq && i < rq->count; i++)
-		if (READ_ONCE(rq->recvs[i].owner) == RPCRDMA_RECV_POSTED)
-			return false;
+	if (!ep->recvq)
+		return true;
+	list_for_each_entry(set, &ep->recvq->sets, list)
+		for (i = 0; i < set->count; i++)
+			if (READ_ONCE(set->recvs[i].owner) == RPCRDMA_RECV_POSTED)
+				return false;
 	return true;
 }
 
@@ -296,38 +369,44 @@ void rpcrdma_recvq_abandon(struct rpcrdma_ep *ep)
 /* Take back the Receives whose completions are ignored, or cannot come. */
 void rpcrdma_recvq_flush(struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_recvq *rq = ep->recvq;
+	struct rpcrdma_recv_set *set;
 	u32 i;
 
-	for (i = 0; rq && i < rq->count; i++)
-		if (rq->recvs[i].owner == RPCRDMA_RECV_POSTED)
-			rpcrdma_recv_free(&rq->recvs[i]);
+	if (!ep->recvq)
+		return;
+	list_for_each_entry(set, &ep->recvq->sets, list)
+		for (i = 0; i < set->count; i++)
+			if (set->recvs[i].owner == RPCRDMA_RECV_POSTED)
+				rpcrdma_recv_free(&set->recvs[i]);
 }
 
 /* End the mappings, keep the memory: a side may go on reading a message that it holds */
 void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_recvq *rq = ep->recvq;
+	struct rpcrdma_recv_set *set;
 	u32 i;
 
-	for (i = 0; rq && i < rq->nr_blocks; i++)
-		rpcrdma_dmabuf_unmap(&rq->blocks[i]);
+	if (!ep->recvq)
+		return;
+	list_for_each_entry(set, &ep->recvq->sets, list)
+		for (i = 0; i < set->nr_blocks; i++)
+			rpcrdma_dmabuf_unmap(&set->blocks[i]);
 }
 
 /* The endpoint has no reference any more. Context: may sleep */
 void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recvq *rq = ep->recvq;
+	struct rpcrdma_recv_set *set, *next;
 	u32 i;
 
 	if (!rq)
 		return;
-	for (i = 0; i < rq->count; i++)
-		WARN_ON_ONCE(rq->recvs[i].owner > RPCRDMA_RECV_FREE); /* I2 */
-	for (i = 0; i < rq->nr_blocks; i++)
-		rpcrdma_dmabuf_free(&rq->blocks[i]);
-	kvfree(rq->blocks);
-	kvfree(rq->recvs);
+	list_for_each_entry_safe(set, next, &rq->sets, list) {
+		for (i = 0; i < set->count; i++)
+			WARN_ON_ONCE(set->recvs[i].owner > RPCRDMA_RECV_FREE); /* I2 */
+		rpcrdma_recv_set_free(set);
+	}
 	kfree(rq);
 	ep->recvq = NULL;
 }

@@ -72,7 +72,7 @@ static void rpcrdma_device_remove(struct ib_device *device, void *data)
 	list_del(&rdev->list);
 	rdev->gone = true;
 	list_for_each_entry(ep, &rdev->eps, on_device)
-		rpcrdma_ep_fail_reason(ep, -ENODEV, "the device is removed");
+		rpcrdma_ep_fail(ep, -ENODEV, "the device is removed");
 	if (list_empty(&rdev->eps))
 		complete(&rdev->idle);
 	mutex_unlock(&rpcrdma_devices_lock);

@@ -75,7 +75,7 @@ static bool rpcrdma_chain_post(struct rpcrdma_ep *ep,
 		sq->open = false;
 		chain->busy = true;
 		list_move_tail(&chain->list, &sq->waiting);
-		rpcrdma_ep_fail_reason(ep, rc, "posting to the Send Queue failed");
+		rpcrdma_ep_fail(ep, rc, "posting to the Send Queue failed");
 		return false;
 	}
 	/* Without a @done it may be answered, and be built anew, by now */
@@ -419,8 +419,8 @@ static void rpcrdma_sendq_check(struct rpcrdma_ep *ep, void *arg)
 				  DIV_ROUND_UP(keepalive, RPCRDMA_STALL_INTERVAL));
 	spin_unlock(&sq->lock);
 	if (stalled)
-		rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-				       "send queue stalled: peer not acknowledging");
+		rpcrdma_ep_fail(ep, -ETIMEDOUT,
+				"send queue stalled: peer not acknowledging");
 	else if (keepalive && idle)
 		rpcrdma_sendq_probe(ep);
 }

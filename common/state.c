@@ -59,7 +59,7 @@ bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep, enum rpcrdma_ep_state next)
 }
 
 /**
- * rpcrdma_ep_fail_reason - end a connection and say why
+ * rpcrdma_ep_fail - end a connection and say why
  * @ep: endpoint
  * @err: negative errno, or 0 for an orderly close
  * @reason: literal for the log, or NULL to say nothing
@@ -70,7 +70,7 @@ bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep, enum rpcrdma_ep_state next)
  * Context: any, hard interrupts included. The caller holds a reference, or
  * knows of another reason why the endpoint is not DEAD.
  */
-void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err, const char *reason)
+void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err, const char *reason)
 {
 	unsigned long flags;
 	bool first;
@@ -89,26 +89,14 @@ void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err, const char *reason)
 }
 
 /**
- * rpcrdma_ep_fail - end a connection without a word in the log
- * @ep: endpoint
- * @err: negative errno, or 0 for an orderly close
- *
- * Context: see rpcrdma_ep_fail_reason().
- */
-void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err)
-{
-	rpcrdma_ep_fail_reason(ep, err, NULL);
-}
-
-/**
  * rpcrdma_ep_close - end a connection in an orderly way
  * @ep: endpoint
  *
- * Context: see rpcrdma_ep_fail_reason().
+ * Context: see rpcrdma_ep_fail().
  */
 void rpcrdma_ep_close(struct rpcrdma_ep *ep)
 {
-	rpcrdma_ep_fail(ep, 0);
+	rpcrdma_ep_fail(ep, 0, NULL);
 }
 
 /*
@@ -133,7 +121,7 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 			 "device ended the queue pair" : NULL;
 	else if (!cmpxchg(&ep->failed_wr, NULL, wr))
 		ep->vendor_err = wc->vendor_err;
-	rpcrdma_ep_fail_reason(ep, -ECONNRESET, reason);
+	rpcrdma_ep_fail(ep, -ECONNRESET, reason);
 }
 
 /* Under the lock: the state changes before the error is set */

@@ -281,9 +281,9 @@ static void bc_release_request(struct rpc_task *task)
 		if (rqst->rq_cong)
 			call = bc_unanswered(bc, be32_to_cpu(rqst->rq_xid));
 		else if (bc_is_stuck(bc))
-			rpcrdma_ep_fail_reason(svc_rdma_conn(xprt->bc_xprt)->ep,
-					       -ETIMEDOUT,
-					       "the client answers no callbacks");
+			rpcrdma_ep_fail(svc_rdma_conn(xprt->bc_xprt)->ep,
+					-ETIMEDOUT,
+					"the client answers no callbacks");
 	}
 	if (!call) {
 		xprt_release_rqst_cong(task);

@@ -156,8 +156,8 @@ int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	case -ENOTCONN:
 		break;
 	default:
-		rpcrdma_ep_fail_reason(conn->ep, rc,
-				       "RDMA Reads could not be started");
+		rpcrdma_ep_fail(conn->ep, rc,
+				"RDMA Reads could not be started");
 	}
 	svc_rdma_call_put(call);
 	return 0;

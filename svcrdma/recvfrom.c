@@ -37,7 +37,7 @@ static int svc_rdma_deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 		rc = svc_rdma_arg_inline(rqstp, hdr);
 	if (rc == -ENOMEM) {
 		/* The client retries on its next connection: RFC 8166, 4.5.4 */
-		rpcrdma_ep_fail_reason(conn->ep, rc, "no memory for a call");
+		rpcrdma_ep_fail(conn->ep, rc, "no memory for a call");
 		svc_rdma_call_put(call);
 		return 0;
 	}
@@ -87,8 +87,7 @@ static int svc_rdma_process_call(struct svc_rdma_conn *conn,
 
 	if (!call) {
 		rpcrdma_recv_put(recv);
-		rpcrdma_ep_fail_reason(conn->ep, -ENOMEM,
-				       "no memory for a call");
+		rpcrdma_ep_fail(conn->ep, -ENOMEM, "no memory for a call");
 		return 0;
 	}
 	call->recv = recv;
@@ -152,8 +151,8 @@ static int svc_rdma_process_recv(struct svc_rdma_conn *conn,
 		svc_rdma_bc_error(conn, xid);
 		break;
 	case RPCRDMA_ACT_CLOSE:
-		rpcrdma_ep_fail_reason(conn->ep, -EPROTO,
-				       "client invalidated an rkey of the server");
+		rpcrdma_ep_fail(conn->ep, -EPROTO,
+				"client invalidated an rkey of the server");
 		break;
 	default: /* RPCRDMA_ACT_DROP */
 		break;

@@ -319,7 +319,7 @@ static void send_failed(struct svc_rdma_conn *conn, int rc, const char *why)
 	if (rc == -ENOBUFS)
 		why = "client does not acknowledge Sends";
 	if (rc != -ENOTCONN)
-		rpcrdma_ep_fail_reason(conn->ep, rc, why);
+		rpcrdma_ep_fail(conn->ep, rc, why);
 }
 
 /*
@@ -384,8 +384,8 @@ static int not_built(struct svc_rdma_reply *reply, int rc)
 	else if (rc == -EDQUOT)
 		why = "more RDMA Writes than MRs";
 	else if (rc == -EAGAIN)
-		rpcrdma_ep_fail_reason(conn->ep, rc,
-				       "MR pool exhausted while sending a Reply");
+		rpcrdma_ep_fail(conn->ep, rc,
+				"MR pool exhausted while sending a Reply");
 	if (why)
 		rpcrdma_ep_warn(conn->ep,
 				"cannot send Reply, XID 0x%08x (%u bytes): %s",

@@ -217,6 +217,7 @@ static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
 			.send_sge	= SVC_RDMA_RW_SGES,
 			.large_reads	= conn->queue.reads.max / pages + 1,
 		},
+		.first_credits	= credits,
 		/* A client takes as much if it needs to; a Send buffer has two pages anyway */
 		.inline_send	= max(inline_size, RPCRDMA_INLINE_TWICE),
 		.inline_recv	= inline_size,

@@ -83,8 +83,8 @@ void xprt_rdma_bc_free_rqst(struct rpc_rqst *rqst)
 		mutex_lock(&rx->lock);
 		if (rx->ep && rx->ep->number == req->conn_id &&
 		    rpcrdma_ep_live(rx->ep))
-			rpcrdma_ep_fail_reason(rx->ep, -EIO,
-					       "a callback was not answered");
+			rpcrdma_ep_fail(rx->ep, -EIO,
+					"a callback was not answered");
 		mutex_unlock(&rx->lock);
 	}
 	xprt_rdma_req_put(req);
@@ -165,7 +165,7 @@ static struct xprt_rdma_req *xprt_rdma_bc_req_get(struct xprt_rdma *rx,
 	}
 	spin_unlock(&xprt->bc_pa_lock);
 	if (!req)
-		rpcrdma_ep_fail_reason(ep, -ENOBUFS, reason);
+		rpcrdma_ep_fail(ep, -ENOBUFS, reason);
 	return req;
 }
 
@@ -242,8 +242,7 @@ void xprt_rdma_bc_send_rdma_error(struct xprt_rdma *rx,
 	rpcrdma_enc_error(&enc, hdr->xid, hdr->vers, ep->sizes.bc_credits,
 			  errcode, &rx->limits);
 	if (xprt_rdma_bc_post(ep, req, enc.len) == -ENOBUFS)
-		rpcrdma_ep_fail_reason(ep, -ENOBUFS,
-				       "an error could not be sent");
+		rpcrdma_ep_fail(ep, -ENOBUFS, "an error could not be sent");
 	xprt_rdma_req_put(req);
 }
 
@@ -329,8 +328,8 @@ int xprt_rdma_bc_send_reply(struct rpc_rqst *rqst)
 	else if (rx->ep && rpcrdma_ep_live(rx->ep))
 		rc = xprt_rdma_bc_send(rx->ep, req);
 	if (rc == -EMSGSIZE || rc == -EIO)
-		rpcrdma_ep_fail_reason(rx->ep, rc,
-				       "the reply to a callback cannot be sent");
+		rpcrdma_ep_fail(rx->ep, rc,
+				"the reply to a callback cannot be sent");
 	mutex_unlock(&rx->lock);
 	req->reply_pending = rc;
 	if (!rc || rc == -ENOBUFS)

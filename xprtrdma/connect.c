@@ -47,8 +47,8 @@ static void xprt_rdma_client_closing(struct rpcrdma_ep *ep)
 
 	/* An idle one may be closed without a word */
 	if (rx->xprt.cong)
-		rpcrdma_ep_fail_reason(ep, -ECONNRESET,
-				       "peer closed it with RPCs outstanding");
+		rpcrdma_ep_fail(ep, -ECONNRESET,
+				"peer closed it with RPCs outstanding");
 	/* Pairs with the one in xprt_rdma_connected() */
 	smp_mb();
 	if (ep->error && xprt_connected(&rx->xprt))
@@ -73,6 +73,7 @@ static void xprt_rdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 		   rx->stats.local_inv_needed, rx->stats.bad_reply_count,
 		   rx->stats.bcall_count);
 	xprt_rdma_version_show(rx, seq);
+	seq_printf(seq, " receivable=%u", ep->receivable);
 }
 
 static bool xprt_rdma_client_swaps(struct rpcrdma_ep *ep)
@@ -105,6 +106,7 @@ static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 			.send_sge = 1,
 			.use_frwr = true,
 		},
+		.first_credits = XPRT_RDMA_FIRST_CREDITS,
 		.inline_send = min(XPRT_RDMA_SEND_BUF,
 				   round_down(READ_ONCE(xprt_rdma_inline_write),
 					      RPCRDMA_INLINE_UNIT)),
@@ -277,6 +279,7 @@ void xprt_rdma_connect_init(struct xprt_rdma *rx)
 	rx->inline_send = RPCRDMA_INLINE_MIN;
 	rx->inline_recv = RPCRDMA_INLINE_MIN;
 	rx->granted = 1;
+	rx->receivable = XPRT_RDMA_FIRST_CREDITS;
 }
 
 /*
@@ -319,8 +322,7 @@ void xprt_rdma_timer(struct rpc_xprt *xprt, struct rpc_task *task)
 	spin_lock(&xprt->transport_lock);
 	/* A new endpoint is not there before the cookie has changed */
 	if (rx->ep && cookie == READ_ONCE(xprt->connect_cookie))
-		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
-				       "an RPC timed out");
+		rpcrdma_ep_fail(rx->ep, -ETIMEDOUT, "an RPC timed out");
 	spin_unlock(&xprt->transport_lock);
 }
 
@@ -331,6 +333,6 @@ void xprt_rdma_inject_disconnect(struct rpc_xprt *xprt)
 
 	mutex_lock(&rx->lock);
 	if (rx->ep)
-		rpcrdma_ep_fail(rx->ep, -ECONNRESET);
+		rpcrdma_ep_fail(rx->ep, -ECONNRESET, NULL);
 	mutex_unlock(&rx->lock);
 }

@@ -183,8 +183,7 @@ static void xprt_rdma_inv_done(struct rpcrdma_chain *chain,
  */
 static void xprt_rdma_bad_invalidation(struct rpcrdma_ep *ep)
 {
-	rpcrdma_ep_fail_reason(ep, -EPROTO,
-			       "server invalidated an unexpected rkey");
+	rpcrdma_ep_fail(ep, -EPROTO, "server invalidated an unexpected rkey");
 }
 
 /*

@@ -27,15 +27,18 @@
 /* If LOCAL_INVs of an aborted RPC take longer, the connection ends */
 #define ABORT_TIMEOUT	(5 * HZ)
 
-/* Called with transport_lock. Returns false when there is no credit left */
+/*
+ * Called with transport_lock. Returns false when the server has left no credit. If
+ * only Receives are lacking the next Call has xprt_rdma_credits_grow().
+ */
 static bool xprt_rdma_credits_apply(struct xprt_rdma *rx)
 {
-	u32 left = 0;
+	u32 usable = min(rx->granted, rx->receivable), left = 0;
 
-	if (rx->granted > rx->abandoned)
-		left = rx->granted - rx->abandoned;
+	if (usable > rx->abandoned)
+		left = usable - rx->abandoned;
 	rx->xprt.cwnd = (unsigned long)left << RPC_CWNDSHIFT;
-	return left;
+	return rx->granted > rx->abandoned;
 }
 
 /*
@@ -58,6 +61,25 @@ void xprt_rdma_credits_update(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
 		xprt_force_disconnect(&rx->xprt);
 	else
 		rpcrdma_rpc_wake_sender(&rx->xprt);
+}
+
+/*
+ * All credits that there are Receives for are taken: have Receives for twice as
+ * many, if the server granted more. Called with rx->lock, by a task that may
+ * allocate. Return: whether there are more.
+ */
+bool xprt_rdma_credits_grow(struct xprt_rdma *rx)
+{
+	if (rx->granted <= rx->receivable ||
+	    rpcrdma_recvq_grow(rx->ep, rpc_task_gfp_mask() | __GFP_NORETRY |
+				       __GFP_NOWARN))
+		return false;
+	spin_lock(&rx->xprt.transport_lock);
+	rx->receivable = rx->ep->receivable;
+	xprt_rdma_credits_apply(rx);
+	spin_unlock(&rx->xprt.transport_lock);
+	rpcrdma_rpc_wake_sender(&rx->xprt);
+	return true;
 }
 
 /*
@@ -113,6 +135,7 @@ void xprt_rdma_credits_reset(struct xprt_rdma *rx)
 	}
 	spin_unlock(&rx->req_lock);
 	rx->granted = 1;
+	rx->receivable = XPRT_RDMA_FIRST_CREDITS;
 	rx->abandoned = 0;
 	xprt_rdma_credits_apply(rx);
 	spin_unlock(&xprt->transport_lock);
@@ -389,15 +412,15 @@ void xprt_rdma_buf_free(struct rpc_task *task)
 		ep = rpcrdma_ep_get(rx->pool.ep);
 		if (xprt_rdma_mrs_invalidate(ep, req, xprt_rdma_abort_done))
 			/* It is going down already, or must */
-			rpcrdma_ep_fail(ep, -EIO);
+			rpcrdma_ep_fail(ep, -EIO, NULL);
 	}
 	mutex_unlock(&rx->lock);
 	if (ep) {
 		if (!wait_event_timeout(rx->abort_wait,
 					list_empty_careful(&req->mrs),
 					ABORT_TIMEOUT))
-			rpcrdma_ep_fail_reason(ep, -ETIMEDOUT,
-					       "could not invalidate memory of an aborted RPC");
+			rpcrdma_ep_fail(ep, -ETIMEDOUT,
+					"could not invalidate memory of an aborted RPC");
 		rpcrdma_ep_put(ep);
 	}
 	wait_event(rx->abort_wait, list_empty_careful(&req->mrs));

@@ -288,19 +288,24 @@ static int xprt_rdma_marshal(struct xprt_rdma_call *call)
  * Calls, but sunrpc may have queued it after it last looked at the queue. It
  * would wait with them, and the server may answer none of them before it has
  * that Reply (RFC 8167, 4.1).
+ *
+ * If no RPC has a credit, aborted ones keep all that there are Receives for, and
+ * memory for more is short: no Reply can be relied on to wake a sender.
  */
-static void xprt_rdma_credits_lacking(struct xprt_rdma *rx)
+static int xprt_rdma_credits_lacking(struct xprt_rdma *rx)
 {
 	struct rpc_xprt *xprt = &rx->xprt;
+	bool none = !READ_ONCE(xprt->cong);
 	struct rpc_rqst *first;
 
 	/* sunrpc clears the bit and queues the Reply under this lock */
 	spin_lock(&xprt->queue_lock);
 	first = list_first_entry_or_null(&xprt->xmit_queue, struct rpc_rqst,
 					 rq_xmit);
-	if (first && first->rq_cong)
+	if (none || (first && first->rq_cong))
 		clear_bit(XPRT_CWND_WAIT, &xprt->state);
 	spin_unlock(&xprt->queue_lock);
+	return none ? -ENOBUFS : -EBADSLT;
 }
 
 /*
@@ -308,7 +313,8 @@ static void xprt_rdma_credits_lacking(struct xprt_rdma *rx)
  * invalidated after its Reply, is not sent twice on one connection: the server
  * would answer both, and the second Reply has no credit.
  *
- * Return: 0; -ENOTCONN to connect first; -EBADSLT to wait for a credit.
+ * Return: 0; -ENOTCONN to connect first; -EBADSLT to wait for a credit; -ENOBUFS
+ * to retry later.
  */
 static int xprt_rdma_may_send(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 {
@@ -323,11 +329,11 @@ static int xprt_rdma_may_send(struct xprt_rdma *rx, struct xprt_rdma_req *req)
 		return -ENOTCONN;
 	if (xprt_rdma_req_on_wire(req) || !list_empty(&req->mrs))
 		return -ENOTCONN;
-	if (!xprt_request_get_cong(xprt, &req->rqst)) {
-		xprt_rdma_credits_lacking(rx);
-		return -EBADSLT;
-	}
-	return 0;
+	if (xprt_request_get_cong(xprt, &req->rqst) ||
+	    (xprt_rdma_credits_grow(rx) &&
+	     xprt_request_get_cong(xprt, &req->rqst)))
+		return 0;
+	return xprt_rdma_credits_lacking(rx);
 }
 
 /*

@@ -23,8 +23,8 @@ static void xprt_rdma_version_worker(struct work_struct *work)
 	mutex_lock(&rx->lock);
 	if (rx->ep &&
 	    xprt_rdma_nego_expired(&rx->version.nego, xprt_rdma_now()))
-		rpcrdma_ep_fail_reason(rx->ep, -ETIMEDOUT,
-				       "no answer to a version 2 message: trying version 1");
+		rpcrdma_ep_fail(rx->ep, -ETIMEDOUT,
+				"no answer to a version 2 message: trying version 1");
 	mutex_unlock(&rx->lock);
 }
 

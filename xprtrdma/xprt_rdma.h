@@ -34,6 +34,9 @@
 #define XPRT_RDMA_BC_CREDITS	16U
 #define XPRT_RDMA_BC_REQS	(2 * XPRT_RDMA_BC_CREDITS)
 
+/* A connection begins with Receives for so many credits */
+#define XPRT_RDMA_FIRST_CREDITS	8U
+
 /* Receives beyond the credits, so that they can be posted in batches */
 #define XPRT_RDMA_RECV_BATCH	8U
 
@@ -253,6 +256,7 @@ struct xprt_rdma_version {
  * @free: free slots, the one last used first
  * @all: all slots, those of the reverse direction included
  * @granted: credits the server granted
+ * @receivable: credits that there are Receives for, or more than the device can have
  * @abandoned: sent, aborted, not answered: each keeps its credit
  *	(transport_lock)
  * @bc_count: slots of the reverse direction (bc_pa_lock)
@@ -281,6 +285,7 @@ struct xprt_rdma {
 	struct xprt_rdma_req *free;
 	struct list_head all;
 	u32 granted;
+	u32 receivable;
 	u32 abandoned;
 	unsigned int bc_count;
 
@@ -394,6 +399,7 @@ static inline bool xprt_rdma_version_resend(struct xprt_rdma_req *req,
 #endif
 
 /* req.c */
+bool xprt_rdma_credits_grow(struct xprt_rdma *rx);
 void xprt_rdma_credits_update(struct xprt_rdma *rx, struct rpcrdma_ep *ep,
 			      u32 credits);
 void xprt_rdma_credits_reset(struct xprt_rdma *rx);

@@ -235,6 +235,8 @@ struct rpcrdma_ep_ops {
  * @responder: accepts connections, initiates RDMA Reads and Writes; else a
  *	Requester
  * @want: queue depths asked for
+ * @first_credits: for so many it has Receives from the start, at least one:
+ *	rpcrdma_recvq_grow()
  * @inline_send: most bytes it will send in one Send
  * @inline_recv: most bytes it will take in one Receive: size of each buffer
  * @max_version: highest version of the protocol it may come to speak; buffers
@@ -255,6 +257,7 @@ struct rpcrdma_ep_attr {
 	struct net *net;
 	bool responder;
 	struct rpcrdma_queue_want want;
+	u32 first_credits;
 	u32 inline_send;
 	u32 inline_recv;
 	u32 max_version;
@@ -342,6 +345,8 @@ struct rpcrdma_ep_counters {
  * @recv_poll: see struct rpcrdma_ep_attr
  * @sendq: Send Queue
  * @recvq: Receive buffers it uses
+ * @first_credits: see struct rpcrdma_ep_attr
+ * @receivable: credits that there are Receives for; only grows
  * @error_cqe: completion entry of every unsignalled WR
  * @bad_rkey: the peer's device refused an RDMA Read or Write
  * @teardown: the one teardown
@@ -401,6 +406,8 @@ struct rpcrdma_ep {
 
 	struct rpcrdma_sendq sendq;
 	struct rpcrdma_recvq *recvq;
+	u32 first_credits;
+	u32 receivable;
 	struct ib_cqe error_cqe;
 	bool bad_rkey;
 
@@ -443,9 +450,7 @@ struct rpcrdma_listener {
 };
 
 /* state.c */
-void rpcrdma_ep_fail_reason(struct rpcrdma_ep *ep, int err,
-			    const char *reason);
-void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err);
+void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err, const char *reason);
 void rpcrdma_ep_close(struct rpcrdma_ep *ep);
 void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 			const char *wr);
@@ -489,6 +494,7 @@ extern struct delayed_work rpcrdma_stall_work;
 
 /* recvq.c */
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
+int rpcrdma_recvq_grow(struct rpcrdma_ep *ep, gfp_t gfp);
 int rpcrdma_recvq_start(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_stop(struct rpcrdma_ep *ep);
 bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep);

@@ -30,14 +30,20 @@ slots_even() {
 	even "$us" "$us99" "$us_most" 4 && even "$rpcs" "$rpcs99" "$rpcs_most" 2
 }
 
+# A connection has Receives for the Replies to so many Calls
+slots_receives() { client_field receivable; [ "$(client_field receivable)" = "$1" ]; }
+
 # slots_case OPERATION SLOTS [CHECK]: what must hold of the latencies
 slots_case() {
 	local op=$1 entries=$2 old
 	old=$(cat $SLOTS_ENTRIES)
 	echo "$entries" >$SLOTS_ENTRIES
 	check "mount slots=$entries" mount_nfs vers=3,lookupcache=none,noac
+	check "Receives for few Calls, slots=$entries" slots_receives $((entries < 8 ? entries : 8))
 	check "${SLOTS_RPCS:-10000} x $op slots=$entries" slots_run "$op"
 	info "latency $op slots=$entries: $(cat /run/latency) (us, then RPCs: median, p99, most)"
+	# For those that the server's credits and the slots allow
+	check "Receives for all Calls, slots=$entries" slots_receives $((entries < 64 ? entries : 64))
 	[ -z "${3:-}" ] || check "nobody waits much longer than others: $op slots=$entries" "$3"
 	check "umount slots=$entries" umount_nfs
 	echo "$old" >$SLOTS_ENTRIES
