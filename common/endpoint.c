@@ -171,18 +171,26 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	unsigned int reserves = ep->ops->swaps && ep->ops->swaps(ep) ?
 				memalloc_noreclaim_save() : 0;
 
+	bool known, drained = true;
+
 	/* A task that connects or accepts has been woken and leaves soon */
 	mutex_lock(&ep->setup_lock);
+	/* A broken device may take long to drain */
+	known = ep->reason;
+	if (known)
+		rpcrdma_ep_log_failure(ep);
 	rpcrdma_sendq_stop(ep);
 	rpcrdma_recvq_stop(ep);
 	ep->ops->closing(ep);
-	rpcrdma_ep_log_failure(ep);
 
 	if (ep->qp) {
 		rdma_disconnect(ep->id);
-		if (!rpcrdma_ep_drain(ep))
-			rpcrdma_ep_abandon_device(ep);
+		drained = rpcrdma_ep_drain(ep);
 	}
+	if (!known)
+		rpcrdma_ep_log_failure(ep);
+	if (!drained)
+		rpcrdma_ep_abandon_device(ep);
 	rpcrdma_sendq_flush(ep);
 	ep->ops->release(ep);
 	rpcrdma_recvq_unmap(ep);

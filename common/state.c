@@ -65,7 +65,8 @@ bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep, enum rpcrdma_ep_state next)
  * @reason: literal for the log, or NULL to say nothing
  *
  * The first call wins, and queues the teardown. If it gave no reason, one with
- * the same error may, until the failure is logged.
+ * the same error may, until the failure is logged: the completion that tells why
+ * may be polled after others, or after the CM's event.
  *
  * Context: any, hard interrupts included. The caller holds a reference, or
  * knows of another reason why the endpoint is not DEAD.
@@ -115,12 +116,14 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 	trace_rpcrdma_wc_failed(ep, wc, wr);
 	if (wc->status == IB_WC_REM_ACCESS_ERR)
 		ep->bad_rkey = true;
-	if (wc->status == IB_WC_WR_FLUSH_ERR)
-		reason = rpcrdma_ep_live(ep) &&
-			 !rdma_protocol_iwarp(ep->device, ep->id->port_num) ?
-			 "device ended the queue pair" : NULL;
-	else if (!cmpxchg(&ep->failed_wr, NULL, wr))
+	if (wc->status == IB_WC_WR_FLUSH_ERR) {
+		reason = NULL;
+		if (rpcrdma_ep_live(ep) &&
+		    !rdma_protocol_iwarp(ep->device, ep->id->port_num))
+			ep->presumed = "device ended the queue pair";
+	} else if (!cmpxchg(&ep->failed_wr, NULL, wr)) {
 		ep->vendor_err = wc->vendor_err;
+	}
 	rpcrdma_ep_fail(ep, -ECONNRESET, reason);
 }
 
@@ -170,10 +173,13 @@ static bool rpcrdma_ep_should_log(const struct rpcrdma_ep *ep)
 	return !same;
 }
 
-void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep)
+/* All completions that may give the reason have been polled */
+void rpcrdma_ep_log_failure(struct rpcrdma_ep *ep)
 {
 	char wr[48] = "";
 
+	if (!ep->reason)
+		ep->reason = ep->presumed;
 	if (!ep->reason)
 		return;
 	if (ep->failed_wr)

@@ -46,9 +46,8 @@ static void xprt_rdma_client_closing(struct rpcrdma_ep *ep)
 	struct xprt_rdma *rx = ep->owner;
 
 	/* An idle one may be closed without a word */
-	if (rx->xprt.cong)
-		rpcrdma_ep_fail(ep, -ECONNRESET,
-				"peer closed it with RPCs outstanding");
+	if (rx->xprt.cong && ep->error == -ECONNRESET && !ep->presumed)
+		ep->presumed = "peer closed it with RPCs outstanding";
 	/* Pairs with the one in xprt_rdma_connected() */
 	smp_mb();
 	if (ep->error && xprt_connected(&rx->xprt))

@@ -312,6 +312,7 @@ struct rpcrdma_ep_counters {
  * @state: connection state
  * @error: the first error, negative errno; 0 after an orderly close
  * @reason: that error in words, NULL if it is not logged
+ * @presumed: reason if no completion gives one
  * @failed_wr: the first WR that failed, for the log; NULL if none did
  * @vendor_err: of its completion
  * @last_error: see struct rpcrdma_ep_attr
@@ -371,6 +372,7 @@ struct rpcrdma_ep {
 	enum rpcrdma_ep_state state;
 	int error;
 	const char *reason;
+	const char *presumed;
 	const char *failed_wr;
 	u32 vendor_err;
 	int last_error;
@@ -455,7 +457,7 @@ void rpcrdma_ep_close(struct rpcrdma_ep *ep);
 void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 			const char *wr);
 int rpcrdma_ep_failure(struct rpcrdma_ep *ep);
-void rpcrdma_ep_log_failure(const struct rpcrdma_ep *ep);
+void rpcrdma_ep_log_failure(struct rpcrdma_ep *ep);
 bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep,
 			     enum rpcrdma_ep_state next);
 extern struct workqueue_struct *rpcrdma_wq;
