@@ -231,6 +231,7 @@ static void plan_page_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(U32_MAX, 0, U64_MAX),
 			U32_MAX);
 	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(0, 0, U64_MAX), 0U);
+	KUNIT_EXPECT_EQ(test, rpcrdma_plan_page_share(64, 0, 1ULL << 36), 64U);
 
 	/* However many connections take what they may, all have no more */
 	for (i = 0, all = 0; i < 1000; i++, all += share) {
