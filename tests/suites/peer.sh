@@ -361,6 +361,8 @@ suite_peer() {
 	on_server version_server 2 >/dev/null
 	check "mount beside peers" mount_nfs vers=4.2
 	mountpoint -q $MNT || return 0
+	# A peer does not repeat an OPEN
+	check "the server's grace period ends" on_server "wait_for 30 grep -q Y /proc/fs/nfsd/v4_end_grace"
 	before=$(connects)
 	PEER_ARGS="${PEER_ARGS:-} ${LOOPS:+-D loops=$LOOPS} $(peer_handles)"
 	PEER_ARGS+=" -D payload=$(on_server "cat /proc/fs/nfsd/max_block_size")"
