@@ -170,7 +170,6 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	unsigned int reserves = ep->ops->swaps && ep->ops->swaps(ep) ?
 				memalloc_noreclaim_save() : 0;
-
 	bool known, drained = true;
 
 	/* A task that connects or accepts has been woken and leaves soon */
@@ -253,7 +252,6 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	ep->responder = attr->responder;
 	ep->net = get_net(attr->net);
 	ep->want = attr->want;
-	ep->first_credits = attr->first_credits;
 	ep->connect_timeout = attr->connect_timeout;
 	ep->keepalive = attr->keepalive;
 	ep->recv_poll = attr->recv_poll;

@@ -263,7 +263,7 @@ static int rpcrdma_recvq_add(struct rpcrdma_recvq *rq, u32 count, gfp_t gfp)
 /* After an error rpcrdma_recvq_destroy() frees the rest, with the endpoint */
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 {
-	u32 credits = min(ep->first_credits, ep->sizes.credits);
+	u32 credits = min(ep->want.first_credits, ep->sizes.credits);
 	struct rpcrdma_recvq *rq;
 	int rc;
 

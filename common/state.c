@@ -64,9 +64,7 @@ bool rpcrdma_ep_change_state(struct rpcrdma_ep *ep, enum rpcrdma_ep_state next)
  * @err: negative errno, or 0 for an orderly close
  * @reason: literal for the log, or NULL to say nothing
  *
- * The first call wins, and queues the teardown. If it gave no reason, one with
- * the same error may, until the failure is logged: the completion that tells why
- * may be polled after others, or after the CM's event.
+ * The first call wins; all others do nothing. The teardown is queued.
  *
  * Context: any, hard interrupts included. The caller holds a reference, or
  * knows of another reason why the endpoint is not DEAD.
@@ -80,10 +78,9 @@ void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err, const char *reason)
 	first = __rpcrdma_ep_change_state(ep, RPCRDMA_EP_CLOSING);
 	if (first) {
 		ep->error = err;
+		ep->reason = reason;
 		queue_work(rpcrdma_wq, &ep->teardown);
 	}
-	if (err == ep->error && !ep->reason)
-		ep->reason = reason;
 	spin_unlock_irqrestore(&ep->lock, flags);
 	if (first)
 		complete(&ep->cm_done);
@@ -122,6 +119,7 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 		    !rdma_protocol_iwarp(ep->device, ep->id->port_num))
 			ep->presumed = "device ended the queue pair";
 	} else if (!cmpxchg(&ep->failed_wr, NULL, wr)) {
+		ep->failed_status = wc->status;
 		ep->vendor_err = wc->vendor_err;
 	}
 	rpcrdma_ep_fail(ep, -ECONNRESET, reason);
@@ -173,13 +171,17 @@ static bool rpcrdma_ep_should_log(const struct rpcrdma_ep *ep)
 	return !same;
 }
 
-/* All completions that may give the reason have been polled */
+/*
+ * The completion that tells why a connection was reset may be polled after others,
+ * and after the CM's event. Without a reason, call this when all have been.
+ */
 void rpcrdma_ep_log_failure(struct rpcrdma_ep *ep)
 {
 	char wr[48] = "";
 
-	if (!ep->reason)
-		ep->reason = ep->presumed;
+	if (!ep->reason && ep->error == -ECONNRESET)
+		ep->reason = ep->failed_wr ? ib_wc_status_msg(ep->failed_status) :
+					     ep->presumed;
 	if (!ep->reason)
 		return;
 	if (ep->failed_wr)

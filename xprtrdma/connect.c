@@ -46,7 +46,7 @@ static void xprt_rdma_client_closing(struct rpcrdma_ep *ep)
 	struct xprt_rdma *rx = ep->owner;
 
 	/* An idle one may be closed without a word */
-	if (rx->xprt.cong && ep->error == -ECONNRESET && !ep->presumed)
+	if (READ_ONCE(rx->xprt.cong) && ep->error == -ECONNRESET && !ep->presumed)
 		ep->presumed = "peer closed it with RPCs outstanding";
 	/* Pairs with the one in xprt_rdma_connected() */
 	smp_mb();
@@ -104,8 +104,8 @@ static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 			.payload_pages = XPRT_RDMA_PAYLOAD_PAGES,
 			.send_sge = 1,
 			.use_frwr = true,
+			.first_credits = XPRT_RDMA_FIRST_CREDITS,
 		},
-		.first_credits = XPRT_RDMA_FIRST_CREDITS,
 		.inline_send = min(XPRT_RDMA_SEND_BUF,
 				   round_down(READ_ONCE(xprt_rdma_inline_write),
 					      RPCRDMA_INLINE_UNIT)),

@@ -235,8 +235,6 @@ struct rpcrdma_ep_ops {
  * @responder: accepts connections, initiates RDMA Reads and Writes; else a
  *	Requester
  * @want: queue depths asked for
- * @first_credits: for so many it has Receives from the start, at least one:
- *	rpcrdma_recvq_grow()
  * @inline_send: most bytes it will send in one Send
  * @inline_recv: most bytes it will take in one Receive: size of each buffer
  * @max_version: highest version of the protocol it may come to speak; buffers
@@ -257,7 +255,6 @@ struct rpcrdma_ep_attr {
 	struct net *net;
 	bool responder;
 	struct rpcrdma_queue_want want;
-	u32 first_credits;
 	u32 inline_send;
 	u32 inline_recv;
 	u32 max_version;
@@ -314,7 +311,8 @@ struct rpcrdma_ep_counters {
  * @reason: that error in words, NULL if it is not logged
  * @presumed: reason if no completion gives one
  * @failed_wr: the first WR that failed, for the log; NULL if none did
- * @vendor_err: of its completion
+ * @failed_status: of its completion
+ * @vendor_err: likewise
  * @last_error: see struct rpcrdma_ep_attr
  * @last_reason: see struct rpcrdma_ep_attr
  * @setup_lock: held during connect and accept; the teardown takes it
@@ -346,7 +344,6 @@ struct rpcrdma_ep_counters {
  * @recv_poll: see struct rpcrdma_ep_attr
  * @sendq: Send Queue
  * @recvq: Receive buffers it uses
- * @first_credits: see struct rpcrdma_ep_attr
  * @receivable: credits that there are Receives for; only grows
  * @error_cqe: completion entry of every unsignalled WR
  * @bad_rkey: the peer's device refused an RDMA Read or Write
@@ -374,6 +371,7 @@ struct rpcrdma_ep {
 	const char *reason;
 	const char *presumed;
 	const char *failed_wr;
+	enum ib_wc_status failed_status;
 	u32 vendor_err;
 	int last_error;
 	const char *last_reason;
@@ -408,7 +406,6 @@ struct rpcrdma_ep {
 
 	struct rpcrdma_sendq sendq;
 	struct rpcrdma_recvq *recvq;
-	u32 first_credits;
 	u32 receivable;
 	struct ib_cqe error_cqe;
 	bool bad_rkey;

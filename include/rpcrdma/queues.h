@@ -33,6 +33,7 @@ struct rpcrdma_queue_want {
 	u32	send_sge;	/* SGEs of a Send */
 	bool	use_frwr;	/* Requester: REG_MR and LOCAL_INV count */
 	u32	large_reads;	/* Responder: large RDMA Reads in flight */
+	u32	first_credits;	/* with Receives from the start, at least one */
 };
 
 /* Result of rpcrdma_plan_queues() */
