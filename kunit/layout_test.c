@@ -204,6 +204,7 @@ static void plan_layout_write_behind(struct kunit *test)
 		{ 38, 4, 0, 4, 44, RPCRDMA_LAYOUT_PAGES },
 		{ 38, 4, 0, 4, 43, RPCRDMA_LAYOUT_CHUNK },
 		{ 38, 4, 0, 8, 48, RPCRDMA_LAYOUT_PAGES },
+		{ 38, 4, 0, 5, 44, RPCRDMA_LAYOUT_CHUNK },
 		/* No data, or more than there are; no stability; no WRITE */
 		{ 38, 0, 0, 0, 40, RPCRDMA_LAYOUT_CHUNK },
 		{ 38, 0, 0, 5, 40, RPCRDMA_LAYOUT_CHUNK },
@@ -326,6 +327,7 @@ static void plan_head(struct kunit *test)
 		{ 1, 0, 0, 0, 100, 100 },
 		{ 1, 0, 0, 0, 384, 128 },
 		/* RPCSEC_GSS: none, integrity, privacy; INIT, CONTINUE_INIT */
+		{ 6, 0, 1, 64, 384, 128 },
 		{ 6, 0, 1, 92, 384, 128 },
 		{ 6, 0, 1, 256, 384, 0 },
 		{ 6, 0, 2, 256, 384, 128 },
@@ -380,6 +382,7 @@ static void plan_head_protected(struct kunit *test)
 		{ 100, 348, 384, 128 },
 		{ 100, 344, 384, 0 },
 		{ 100, 60, 100, 100 },
+		{ 20, 88, 128, 128 },
 	};
 	u8 octets[READ_PAGE] = { [27] = 6, [47] = 2 };
 	u32 i, most = 0;

@@ -121,6 +121,10 @@ static void slots_notify_never(struct kunit *test)
 	rpcrdma_slots_complete(&s, 40);
 	KUNIT_EXPECT_EQ(test, rpcrdma_slots_mark(&s), 40);
 	KUNIT_EXPECT_EQ(test, s.nr_marks, 0);
+	/* Positions have 64 bits */
+	s.posted = s.completed = 1ULL << 32;
+	rpcrdma_slots_post(&s, 10, RPCRDMA_NOTIFY_NEVER);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_mark(&s), (1ULL << 32) + 10);
 }
 
 /* More marks than there can be: the chain stays unsignalled, and the next is tried */
@@ -231,22 +235,24 @@ static void slots_stalled_behind(struct kunit *test)
 }
 
 /* A chain completes at each check, but the oldest one is older each time */
-static void slots_stalled_old(struct kunit *test)
+static void expect_old(struct kunit *test, u64 start)
 {
 	struct rpcrdma_send_slots s;
 	u32 i;
 
 	rpcrdma_slots_init(&s, 41);
+	s.posted = start;
+	s.completed = start;
 	for (i = 0; i < 20; i++)
 		rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NOW);
 	for (i = 1; i <= RPCRDMA_STALL_AGE; i++) {
-		rpcrdma_slots_complete(&s, i);
-		KUNIT_EXPECT_FALSE(test, rpcrdma_slots_stalled(&s, i + 1));
+		rpcrdma_slots_complete(&s, start + i);
+		KUNIT_EXPECT_FALSE(test, rpcrdma_slots_stalled(&s, start + i + 1));
 	}
 	/* Posted before the first check, as all the others */
-	rpcrdma_slots_complete(&s, 19);
-	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_stalled(&s, 20));
-	rpcrdma_slots_complete(&s, 20);
+	rpcrdma_slots_complete(&s, start + 19);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_stalled(&s, start + 20));
+	rpcrdma_slots_complete(&s, start + 20);
 	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_stalled(&s, 0));
 
 	/* Always full, and no chain lasts that long */
@@ -254,11 +260,18 @@ static void slots_stalled_old(struct kunit *test)
 		rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NOW);
 		if (i < 20 + RPCRDMA_STALL_AGE)
 			continue;
-		rpcrdma_slots_complete(&s, i - RPCRDMA_STALL_AGE);
+		rpcrdma_slots_complete(&s, start + i - RPCRDMA_STALL_AGE);
 		KUNIT_EXPECT_FALSE(test,
-				   rpcrdma_slots_stalled(&s, i + 1 -
+				   rpcrdma_slots_stalled(&s, start + i + 1 -
 							 RPCRDMA_STALL_AGE));
 	}
+}
+
+static void slots_stalled_old(struct kunit *test)
+{
+	expect_old(test, 0);
+	/* Positions have 64 bits */
+	expect_old(test, 1ULL << 32);
 }
 
 /* Nothing between so many checks; a post or a message begins anew */

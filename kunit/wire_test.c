@@ -452,9 +452,11 @@ static void wire_message_limit(struct kunit *test)
 /* The limits decide too, not only what the codec knows */
 static void wire_version_limits(struct kunit *test)
 {
+	static const u32 frame0[] = { XID, 0, 1, 0, 0, 0, 0, XID, 0 };
 	static const u32 frame[] = { XID, 1, 1, 0, 0, 0, 0, XID, 0 };
 	static const u32 frame2[] = { XID, 2, 1, 0, 0, 0, 0, XID, 0 };
 	static const u32 frame3[] = { XID, 3, 1, 0, 0, 0, 0, XID, 0 };
+	u8 *buf0 = frame_octets(test, frame0, sizeof(frame0));
 	u8 *buf2 = frame_octets(test, frame2, sizeof(frame2));
 	u8 *buf3 = frame_octets(test, frame3, sizeof(frame3));
 	u8 *buf = frame_octets(test, frame, sizeof(frame));
@@ -464,6 +466,8 @@ static void wire_version_limits(struct kunit *test)
 	lim.vers_min = 0;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf0, sizeof(frame0), &lim),
+			RPCRDMA_FAULT_VERSION);
 	lim.vers_max = 2;
 	KUNIT_EXPECT_EQ(test, decode(test, &hdr, buf, sizeof(frame), &lim),
 			RPCRDMA_FAULT_NONE);
