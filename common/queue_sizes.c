@@ -47,7 +47,7 @@ static bool plan_mrs(struct rpcrdma_queue_sizes *sizes,
  * Calls that find slots for their data at once: more large RPCs than a connection
  * needs. A Call beyond them waits for slots, as one with more data does.
  */
-#define DATA_CALLS	32U
+#define DATA_CALLS	20U
 
 /* Slots of the Send Queue for the data of a Call, or its MRs: REG_MR, LOCAL_INV */
 static u64 data_wrs(const struct rpcrdma_queue_sizes *sizes,
@@ -99,7 +99,7 @@ static bool plan_credits(struct rpcrdma_queue_sizes *sizes,
  * @dev: limits of the device
  *
  * Each queue has a CQ of its own and one WR for its drain. On the Send Queue a
- * credit costs its Send. One of the first 32 costs a Requester REG_MR and
+ * credit costs its Send. One of the first 20 costs a Requester REG_MR and
  * LOCAL_INV for each MR of the largest payload and for one more, a Responder
  * @rw_wrs. A reverse credit costs one Send, since its messages have no chunks
  * (RFC 8167). A Call that needs still more waits for Send Queue slots.
@@ -139,11 +139,7 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 /* Largest payloads that a Responder moves at a time, whatever the credits */
 #define RW_PAYLOADS	3U
 
-/*
- * Least for one RPC: two chunks of sixteen segments each have to be accepted
- * (RFC 8267, section 6.4.2), and a Send Queue posts no chain that takes more
- * than three quarters of it.
- */
+/* Least for one RPC: two chunks of sixteen segments each (RFC 8267, section 6.4.2) */
 #define RW_LEAST	48U
 
 /* Most WRs per credit for large payloads */

@@ -11,7 +11,7 @@ void rpcrdma_slots_init(struct rpcrdma_send_slots *s, u32 sq_depth)
 	memset(s, 0, sizeof(*s));
 	s->depth = sq_depth - 1;
 	s->batch = max_t(u32, s->depth / 4, 1);
-	s->max_chain = s->depth - s->batch;
+	s->max_part = max_t(u32, s->depth - s->batch, 1);
 }
 
 /* A chain of @n slots, which fit, is posted. A signalled WR costs more than a Send. */

@@ -10,7 +10,8 @@
  * that none is forgotten when a device does not flush.
  *
  * A chain that does not fit waits in a list. The completion that frees its slots
- * posts it, in order; no task sleeps for it. When the connection ends,
+ * posts it, in order; no task sleeps for it. One that is longer than the queue is
+ * posted in parts. When the connection ends,
  * rpcrdma_sendq_flush() returns every chain to its owner.
  *
  * The lock is taken in process context only, and leaves softirqs on: a softirq
@@ -37,36 +38,45 @@ static const u8 rpcrdma_wr_kinds[U8_MAX + 1] = {
 	[IB_WR_LOCAL_INV]		= RPCRDMA_WR_LOCAL_INV,
 };
 
-/* Called with sq->lock: chains are posted in the order of @seq. False: it failed */
+/*
+ * Post a chain, or as many of its WRs as may have slots at once; the others become the
+ * chain. Called with sq->lock: chains are posted in the order of @seq. False: it failed
+ */
 static bool rpcrdma_chain_post(struct rpcrdma_ep *ep,
 			       struct rpcrdma_chain *chain)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
-	struct ib_send_wr *last = chain->last;
-	const struct ib_send_wr *wr, *bad_wr;
+	u32 nr = rpcrdma_slots_part(&sq->slots, chain->slots), i;
+	const struct ib_send_wr *first = chain->first, *bad_wr;
+	struct ib_send_wr *last = chain->first;
 	enum rpcrdma_signal signal;
-	bool told = chain->done;
+	bool told;
 	int rc;
 
-	signal = rpcrdma_slots_post(&sq->slots, chain->slots,
+	for (i = 0; i < nr; i++) {
+		last = chain->first;
+		ep->count.wrs[rpcrdma_wr_kinds[(u8)last->opcode]]++;
+		chain->first = last->next;
+	}
+	last->next = NULL;
+	chain->slots -= nr;
+	told = chain->done && !chain->slots;
+	signal = rpcrdma_slots_post(&sq->slots, nr,
 				    !told ? RPCRDMA_NOTIFY_NEVER :
 				    chain->unsignalled_ok ? RPCRDMA_NOTIFY_LATER :
 				    RPCRDMA_NOTIFY_NOW);
 	WARN_ON_ONCE(!rpcrdma_slots_fit(&sq->slots, 0)); /* I3 */
 	chain->seq = sq->slots.posted;
-	chain->busy = told;
+	chain->busy = told || chain->slots;
 	chain->signalled = signal == RPCRDMA_SIGNAL_CHAIN;
-	last->send_flags &= ~IB_SEND_SIGNALED;
 	if (signal != RPCRDMA_SIGNAL_NONE) {
 		last->wr_cqe = chain->signalled ? &chain->cqe : &sq->cqe;
 		last->send_flags |= IB_SEND_SIGNALED;
 	}
-	for (wr = chain->first; wr; wr = wr->next)
-		ep->count.wrs[rpcrdma_wr_kinds[(u8)wr->opcode]]++;
 	ep->count.doorbells++;
-	trace_rpcrdma_post(ep, chain);
+	trace_rpcrdma_post(ep, chain, last, nr);
 
-	rc = ib_post_send(ep->qp, chain->first, &bad_wr);
+	rc = ib_post_send(ep->qp, first, &bad_wr);
 	if (unlikely(rc)) {
 		/*
 		 * WRs before bad_wr were posted and may be in progress, so the
@@ -97,9 +107,10 @@ static void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
 	while (sq->open && !list_empty(&sq->waiting)) {
 		chain = list_first_entry(&sq->waiting, struct rpcrdma_chain,
 					 list);
-		if (!rpcrdma_slots_fit(&sq->slots, chain->slots))
+		if (!rpcrdma_slots_fit(&sq->slots,
+				       rpcrdma_slots_part(&sq->slots, chain->slots)))
 			return;
-		if (rpcrdma_chain_post(ep, chain))
+		if (rpcrdma_chain_post(ep, chain) && !chain->slots)
 			list_del_init_careful(&chain->list);
 	}
 }
@@ -284,6 +295,7 @@ void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		chain->first = first;
 	for (wr = first; wr; wr = wr->next) {
 		wr->wr_cqe = &ep->error_cqe;
+		wr->send_flags &= ~IB_SEND_SIGNALED;
 		chain->slots++;
 		chain->last = wr;
 	}
@@ -315,7 +327,7 @@ bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
 }
 
 /**
- * rpcrdma_sendq_post - post a chain with one doorbell, or queue it
+ * rpcrdma_sendq_post - post a chain, with one doorbell if it fits, or queue it
  * @ep: endpoint
  * @chain: at least one WR
  * @alone: no other message is expected soon
@@ -329,8 +341,7 @@ bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain)
  * come together as well. An adapter does not care.
  *
  * Context: process; does not sleep.
- * Return: 0; -ENOTCONN before the connection is established and when it ends;
- * -EMSGSIZE if the chain is longer than rpcrdma_sendq_max_chain().
+ * Return: 0; -ENOTCONN before the connection is established and when it ends.
  */
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		       bool alone)
@@ -344,8 +355,6 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 	chain->ep = ep;
 	if (!sq->open) {
 		rc = -ENOTCONN;
-	} else if (chain->slots > sq->slots.max_chain) {
-		rc = -EMSGSIZE;
 	} else if (list_empty(&sq->waiting) &&
 		   rpcrdma_slots_fit(&sq->slots, chain->slots)) {
 		rpcrdma_chain_post(ep, chain);
@@ -356,6 +365,8 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 			ep->ops->queued(ep);
 		chain->busy = true;
 		list_add_tail(&chain->list, &sq->waiting);
+		/* It may be longer than the queue, which may be empty */
+		rpcrdma_sendq_serve(ep);
 	}
 	spin_unlock(&sq->lock);
 	if (alone)

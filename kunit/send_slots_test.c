@@ -8,9 +8,9 @@
 static void slots_init(struct kunit *test)
 {
 	static const struct {
-		u32 sq_depth, depth, batch, max_chain;
+		u32 sq_depth, depth, batch, max_part;
 	} c[] = {
-		{ 2, 1, 1, 0 },
+		{ 2, 1, 1, 1 },
 		{ 3, 2, 1, 1 },
 		{ 8, 7, 1, 6 },
 		{ 9, 8, 2, 6 },
@@ -25,7 +25,7 @@ static void slots_init(struct kunit *test)
 		rpcrdma_slots_init(&s, c[i].sq_depth);
 		KUNIT_EXPECT_EQ(test, s.depth, c[i].depth);
 		KUNIT_EXPECT_EQ(test, s.batch, c[i].batch);
-		KUNIT_EXPECT_EQ(test, s.max_chain, c[i].max_chain);
+		KUNIT_EXPECT_EQ(test, s.max_part, c[i].max_part);
 		KUNIT_EXPECT_EQ(test, s.posted, 0);
 		KUNIT_EXPECT_EQ(test, s.completed, 0);
 		KUNIT_EXPECT_EQ(test, s.nr_marks, 0);
@@ -122,7 +122,8 @@ static void slots_notify_never(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_slots_mark(&s), 40);
 	KUNIT_EXPECT_EQ(test, s.nr_marks, 0);
 	/* Positions have 64 bits */
-	s.posted = s.completed = 1ULL << 32;
+	s.posted = 1ULL << 32;
+	s.completed = 1ULL << 32;
 	rpcrdma_slots_post(&s, 10, RPCRDMA_NOTIFY_NEVER);
 	KUNIT_EXPECT_EQ(test, rpcrdma_slots_mark(&s), (1ULL << 32) + 10);
 }
@@ -148,26 +149,45 @@ static void slots_no_mark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpcrdma_slots_mark(&s), 91);
 }
 
+/* All of a chain if it fits; else no more than are sure to be free some time */
+static void slots_part(struct kunit *test)
+{
+	struct rpcrdma_send_slots s;
+
+	rpcrdma_slots_init(&s, 33);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_part(&s, 32), 32);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_part(&s, 33), 24);
+	rpcrdma_slots_post(&s, 10, RPCRDMA_NOTIFY_NOW);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_part(&s, 22), 22);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_part(&s, 23), 23);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_part(&s, 25), 24);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_part(&s, 1000), 24);
+}
+
 /*
- * Whatever the depth: a chain of up to max_chain slots is posted in the end,
- * as completions come for what is signalled; and the marks suffice.
+ * Whatever the depth: a chain of any length is posted in the end, in parts if it
+ * must, as completions come for what is signalled; and the marks suffice.
  */
 static void slots_progress(struct kunit *test)
 {
 	struct rpcrdma_send_slots s;
-	u32 sq_depth, n, posts;
+	u32 sq_depth, n, part, posts;
 
 	for (sq_depth = 3; sq_depth < 200; sq_depth++) {
 		rpcrdma_slots_init(&s, sq_depth);
 		for (posts = 0; posts < 500; posts++) {
-			n = 1 + posts * 7 % s.max_chain;
-			while (!rpcrdma_slots_fit(&s, n)) {
-				KUNIT_ASSERT_TRUE(test, s.nr_marks > 0);
-				rpcrdma_slots_complete(&s, rpcrdma_slots_mark(&s));
+			for (n = 1 + posts * 7 % (3 * sq_depth); n; n -= part) {
+				part = rpcrdma_slots_part(&s, n);
+				while (!rpcrdma_slots_fit(&s, part)) {
+					KUNIT_ASSERT_TRUE(test, s.nr_marks > 0);
+					rpcrdma_slots_complete(&s, rpcrdma_slots_mark(&s));
+					part = rpcrdma_slots_part(&s, n);
+				}
+				KUNIT_ASSERT_TRUE(test, part);
+				rpcrdma_slots_post(&s, part, RPCRDMA_NOTIFY_NEVER);
+				KUNIT_ASSERT_LE(test, s.unsignalled + 1, s.batch);
+				KUNIT_ASSERT_LE(test, s.posted - s.completed, s.depth);
 			}
-			rpcrdma_slots_post(&s, n, RPCRDMA_NOTIFY_NEVER);
-			KUNIT_ASSERT_LE(test, s.unsignalled + 1, s.batch);
-			KUNIT_ASSERT_LE(test, s.posted - s.completed, s.depth);
 		}
 	}
 }
@@ -305,6 +325,7 @@ static struct kunit_case send_slots_test_cases[] = {
 	KUNIT_CASE(slots_notify_later),
 	KUNIT_CASE(slots_notify_never),
 	KUNIT_CASE(slots_no_mark),
+	KUNIT_CASE(slots_part),
 	KUNIT_CASE(slots_progress),
 	KUNIT_CASE(slots_stalled),
 	KUNIT_CASE(slots_stalled_behind),

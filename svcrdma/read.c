@@ -145,10 +145,6 @@ int svc_rdma_start_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	switch (rc) {
 	case 0:
 		return 0;
-	case -ENOSPC:
-		svc_rdma_reject_call(call,
-				     "more RDMA Reads than Send Queue slots");
-		return 0;
 	case -EINVAL: /* Bounce buffers may have moved it within its pages */
 		svc_rdma_reject_call(call,
 				     "the device cannot register the pages of its RDMA Reads");

@@ -144,20 +144,6 @@ static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
 	return done;
 }
 
-/*
- * Are there Send Queue slots for @nents pages? Without MRs rdma_rw takes at
- * least one for as many as a WR has SGEs.
- */
-static bool rw_fits(const struct rpcrdma_ep *ep,
-		    const struct svc_rdma_rwset *set, u32 nents)
-{
-	u32 sges = set->dir == DMA_TO_DEVICE ? ep->qp->max_write_sge :
-					       ep->qp->max_read_sge;
-
-	return set->slots + DIV_ROUND_UP(nents, max(sges, 1U)) <
-	       rpcrdma_sendq_max_chain(ep);
-}
-
 /**
  * svc_rdma_rw_mrs - MRs that rdma_rw takes for an RDMA Read or Write
  * @conn: connection
@@ -224,9 +210,6 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	rc = -EINVAL;
 	if (!done)
 		goto out;
-	rc = -ENOSPC;
-	if (!rw_fits(ep, set, rw->nents))
-		goto out;
 	rc = rw_charge_write(conn, set, rw->nents);
 	if (rc)
 		goto out;
@@ -241,8 +224,7 @@ static int rw_add_one(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 	set->memory += large ? SVC_RDMA_RW_LARGE : 1;
 	rw->next = set->last;
 	set->last = rw;
-	/* With MRs it may be more than estimated; there is a Send to come */
-	return set->slots < rpcrdma_sendq_max_chain(ep) ? done : -ENOSPC;
+	return done;
 out:
 	rws_put(conn, rw);
 	return rc;
@@ -259,10 +241,9 @@ out:
  * Context: process, may sleep; within svc_rdma_enter(). The pages must stay
  * until svc_rdma_rwset_release(), which is due after an error, too.
  *
- * Return: 0; -ENOSPC when the chain would be longer than the Send Queue;
- * -EINVAL when @buf ends before the segment does; -EAGAIN when the device needs
- * MRs for this and others have them, -EDQUOT when there are never so many;
- * -ENOMEM, -EIO.
+ * Return: 0; -EINVAL when @buf ends before the segment does; -EAGAIN when the
+ * device needs MRs for this and others have them, -EDQUOT when there are never so
+ * many; -ENOMEM, -EIO.
  */
 int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 		       const struct xdr_buf *buf, u32 at,

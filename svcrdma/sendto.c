@@ -379,8 +379,6 @@ static int not_built(struct svc_rdma_reply *reply, int rc)
 
 	if (rc == -EMSGSIZE)
 		why = "neither inline threshold nor chunks suffice";
-	else if (rc == -ENOSPC)
-		why = "more RDMA Writes than Send Queue slots";
 	else if (rc == -EDQUOT)
 		why = "more RDMA Writes than MRs";
 	else if (rc == -EAGAIN)

@@ -581,12 +581,6 @@ static inline u32 rpcrdma_ep_inline_send(const struct rpcrdma_ep *ep, u32 vers)
 				 min(vers, READ_ONCE(ep->version)));
 }
 
-/* WRs of the longest chain that may be posted, once the QP exists */
-static inline u32 rpcrdma_sendq_max_chain(const struct rpcrdma_ep *ep)
-{
-	return ep->sendq.slots.max_chain;
-}
-
 /* One line per event: side, peer, device, and the event */
 #define rpcrdma_ep_warn(ep, fmt, ...)					\
 do {									\

@@ -139,7 +139,7 @@ enum rpcrdma_signal {
  * struct rpcrdma_send_slots - slots of a Send Queue, as positions in a stream
  * @depth: slots, without the one kept for the drain
  * @batch: most slots left unsignalled at the end of the stream
- * @max_chain: most slots of a chain that is sure to get its turn
+ * @max_part: most slots that are sure to be free together some time
  * @unsignalled: slots posted since the last signalled WR
  * @posted: slots ever posted
  * @completed: slots known to be complete
@@ -158,12 +158,12 @@ enum rpcrdma_signal {
  * A Send Queue completes in order, so one signalled WR speaks for all before it.
  * (RDMA Reads of iWARP complete later, but leave the queue in order all the
  * same.) At most @batch slots at the end of the stream are not covered by a
- * signalled WR, so a chain of depth - batch slots always gets its turn.
+ * signalled WR, so depth - batch slots are free as soon as all others have completed.
  */
 struct rpcrdma_send_slots {
 	u32 depth;
 	u32 batch;
-	u32 max_chain;
+	u32 max_part;
 	u32 unsignalled;
 	u64 posted;
 	u64 completed;
@@ -183,6 +183,12 @@ struct rpcrdma_send_slots {
 static inline bool rpcrdma_slots_fit(const struct rpcrdma_send_slots *s, u32 n)
 {
 	return s->posted - s->completed + n <= s->depth;
+}
+
+/* How many WRs of a chain of @n are posted next */
+static inline u32 rpcrdma_slots_part(const struct rpcrdma_send_slots *s, u32 n)
+{
+	return rpcrdma_slots_fit(s, n) ? n : min(n, s->max_part);
 }
 
 void rpcrdma_slots_init(struct rpcrdma_send_slots *s, u32 sq_depth);

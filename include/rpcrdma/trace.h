@@ -47,8 +47,9 @@ TRACE_EVENT(rpcrdma_cm_event,
 
 TRACE_EVENT(rpcrdma_post,
 	TP_PROTO(const struct rpcrdma_ep *ep,
-		 const struct rpcrdma_chain *chain),
-	TP_ARGS(ep, chain),
+		 const struct rpcrdma_chain *chain,
+		 const struct ib_send_wr *last, u32 slots),
+	TP_ARGS(ep, chain, last, slots),
 	TP_STRUCT__entry(
 		__field(u32, number)
 		__field(u32, slots)
@@ -58,10 +59,10 @@ TRACE_EVENT(rpcrdma_post,
 	),
 	TP_fast_assign(
 		__entry->number = ep->number;
-		__entry->slots = chain->slots;
+		__entry->slots = slots;
 		__entry->seq = chain->seq;
-		__entry->opcode = chain->last->opcode;
-		__entry->signalled = chain->last->send_flags & IB_SEND_SIGNALED;
+		__entry->opcode = last->opcode;
+		__entry->signalled = last->send_flags & IB_SEND_SIGNALED;
 	),
 	TP_printk("ep=%u slots=%u seq=%llu last_opcode=%u signalled=%d",
 		  __entry->number, __entry->slots, __entry->seq,

@@ -170,8 +170,8 @@ static bool ref_fits(const struct rpcrdma_queue_want *want,
 			return false;
 		mrs++;
 	}
-	/* Slots for the data of the first 32 Calls */
-	return credits + min(credits, 32ULL) * (2 * mrs + want->rw_wrs) + bc + 1 <=
+	/* Slots for the data of the first 20 Calls */
+	return credits + min(credits, 20ULL) * (2 * mrs + want->rw_wrs) + bc + 1 <=
 	       room;
 }
 
