@@ -223,6 +223,32 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 	return true;
 }
 
+/* A peer that has so many Calls for each credit within a second could use more */
+#define BUSY_CALLS	4U
+
+/**
+ * rpcrdma_plan_more_credits - is a connection so busy that it should have more credits?
+ * @use: what was seen before; @since is the time of the connect at first
+ * @credits: that it has
+ * @recvs: messages received so far
+ * @now: the time
+ * @second: one second, in the unit of @now
+ *
+ * A Responder cannot see the Calls that a Requester holds back for lack of credits,
+ * only how often those that it has are used.
+ */
+bool rpcrdma_plan_more_credits(struct rpcrdma_credit_use *use, u32 credits,
+			       u64 recvs, u64 now, u64 second)
+{
+	bool busy = now - use->since < second;
+
+	if (recvs - use->recvs < (u64)credits * BUSY_CALLS)
+		return false;
+	use->recvs = recvs;
+	use->since = now;
+	return busy;
+}
+
 /* More would need high orders of pages, which a machine runs out of */
 #define RECV_BLOCK_MAX	32768U
 

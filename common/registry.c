@@ -252,8 +252,8 @@ static void rpcrdma_show_ep(struct rpcrdma_ep *ep, void *arg)
 		   READ_ONCE(ep->version), ep->peer.present ? "yes" : "no",
 		   ep->prop.inline_send, ep->prop.inline_recv,
 		   ep->prop.remote_inv ? "yes" : "no");
-	seq_printf(seq, " credits=%u bc_credits=%u sq_depth=%u rq_depth=%u send_sge=%u mr_pages=%u",
-		   ep->sizes.credits, ep->sizes.bc_credits,
+	seq_printf(seq, " credits=%u receivable=%u bc_credits=%u sq_depth=%u rq_depth=%u send_sge=%u mr_pages=%u",
+		   ep->sizes.credits, ep->receivable, ep->sizes.bc_credits,
 		   ep->sizes.sq_depth, ep->sizes.rq_depth,
 		   ep->sizes.send_sge, ep->sizes.mr_pages);
 	seq_printf(seq, " age=%lu recvs=%llu recv_octets=%llu doorbells=%llu sends=%llu sends_inv=%llu reads=%llu writes=%llu reg_mrs=%llu local_invs=%llu remote_invs=%llu sendq_waits=%llu bad_headers=%llu",

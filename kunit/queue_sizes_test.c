@@ -240,6 +240,40 @@ static void plan_page_share(struct kunit *test)
 	}
 }
 
+/* Four Calls for each credit within a second, each time from the last look on */
+static void plan_more_credits(struct kunit *test)
+{
+	static const struct {
+		u32 credits;
+		u64 recvs, now;
+		bool more;
+	} c[] = {
+		{ 8, 1, 500, false },
+		{ 8, 31, 1099, false },
+		{ 8, 32, 1099, true },
+		/* Seen at 1099 */
+		{ 16, 95, 1100, false },
+		{ 16, 96, 2099, false },
+		{ 16, 159, 2100, false },
+		{ 16, 160, 3098, true },
+		/* The connection was idle, and is busy again */
+		{ 32, 161, 1000000, false },
+		{ 32, 288, 1000001, false },
+		{ 32, 416, 1000002, true },
+		{ U32_MAX, 4ULL * U32_MAX + 415, 1000003, false },
+		{ U32_MAX, 4ULL * U32_MAX + 416, 1000003, true },
+	};
+	struct rpcrdma_credit_use use = { .since = 100 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(c); i++)
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_plan_more_credits(&use, c[i].credits,
+							      c[i].recvs,
+							      c[i].now, 1000),
+				    c[i].more, "case %u", i);
+}
+
 static struct kunit_case plan_queues_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
 	KUNIT_CASE(plan_queues_fit),
@@ -250,6 +284,7 @@ static struct kunit_case plan_queues_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_rw_wrs, rw_gen_params),
 	KUNIT_CASE(plan_fewer_ends),
 	KUNIT_CASE(plan_recv_block),
+	KUNIT_CASE(plan_more_credits),
 	{}
 };
 

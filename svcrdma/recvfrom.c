@@ -119,8 +119,10 @@ static int svc_rdma_process_recv(struct svc_rdma_conn *conn,
 	rpcrdma_decode(hdr, recv->data, recv->len, &conn->limits);
 	trace_svcrdma_decode_rqst(conn->ep, recv);
 	action = rpcrdma_dispatch(hdr, RPCRDMA_RESPONDER, recv->invalidated);
-	if (action == RPCRDMA_ACT_CALL)
+	if (action == RPCRDMA_ACT_CALL) {
+		WRITE_ONCE(conn->requested, hdr->credits);
 		return svc_rdma_process_call(conn, rqstp, recv);
+	}
 
 	xid = hdr->xid;
 	if (hdr->fault) {
@@ -172,6 +174,7 @@ static int svc_rdma_process_recv(struct svc_rdma_conn *conn,
 int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 {
 	struct svc_rdma_conn *conn = svc_rdma_conn(rqstp->rq_xprt);
+	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_call *call;
 	struct rpcrdma_recv *recv;
 	int len = 0;
@@ -189,11 +192,16 @@ int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 	 * A connection that has failed cannot carry a Reply: the client retries
 	 * each Call that is not taken.
 	 */
-	if (READ_ONCE(conn->ep->state) >= RPCRDMA_EP_CLOSING) {
+	if (READ_ONCE(ep->state) >= RPCRDMA_EP_CLOSING) {
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
 		svc_xprt_received(&conn->xprt);
 		goto out_leave;
 	}
+	/* If memory is short the client goes on with the credits it has */
+	if (ep->receivable < min(ep->sizes.credits, READ_ONCE(conn->requested)) &&
+	    rpcrdma_plan_more_credits(&conn->credit_use, ep->receivable,
+				      ep->count.recvs, jiffies, HZ))
+		rpcrdma_recvq_grow(ep, GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 	svc_rdma_queue_next(conn, &call, &recv);
 	/* Other threads may take the next ones while this one works */
 	svc_xprt_received(&conn->xprt);

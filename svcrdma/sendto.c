@@ -95,8 +95,8 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 	unsigned int i;
 
 	rpcrdma_form_of_reply(&send->form, hdr);
-	rpcrdma_enc_begin(enc, hdr->xid, send->conn->ep->sizes.credits, proc,
-			  &send->form);
+	rpcrdma_enc_begin(enc, hdr->xid, READ_ONCE(send->conn->ep->receivable),
+			  proc, &send->form);
 	rpcrdma_enc_list_end(enc);
 	for (i = 0; i < reply->nr_results; i++)
 		rpcrdma_enc_chunk_return(enc, &reply->result[i].chunk,
@@ -332,7 +332,7 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
 			      enum rpcrdma_errcode errcode, const char *why)
 {
 	u32 xid = recv->hdr.xid, vers = recv->hdr.vers;
-	u32 credits = conn->ep->sizes.credits;
+	u32 credits = READ_ONCE(conn->ep->receivable);
 	struct svc_rdma_send *send;
 	int rc;
 

@@ -96,6 +96,8 @@ struct svc_rdma_queue {
  *	endpoint holds no reference on @xprt, which ageing would count.
  * @pending: in its listener's list of connections to accept
  * @limits: the headers that we accept
+ * @credit_use: how fast the credits are used; with XPT_BUSY
+ * @requested: credits that the last Call asked for
  * @use: references of threads that use @ep's QP and device; dead: these are
  *	about to go
  * @unused: completed when @use has no references
@@ -116,6 +118,8 @@ struct svc_rdma_conn {
 	refcount_t refs;
 	struct list_head pending;
 	struct rpcrdma_limits limits;
+	struct rpcrdma_credit_use credit_use;
+	u32 requested;
 
 	struct percpu_ref use;
 	struct completion unused;
@@ -373,6 +377,7 @@ struct svc_rdma_send {
 
 /* sysctl.c */
 extern unsigned int svc_rdma_max_requests;
+extern unsigned int svc_rdma_first_requests;
 extern unsigned int svc_rdma_max_req_size;
 extern unsigned int svc_rdma_max_outbound_reads;
 extern unsigned int svc_rdma_max_outbound_size;

@@ -11,6 +11,8 @@
 
 /* RPCs a client may have outstanding: credits. For new connections */
 unsigned int svc_rdma_max_requests = 64;
+/* ... and those of a client that has not been busy yet */
+unsigned int svc_rdma_first_requests = 8;
 /* Largest inline Call, and Reply if more than its default. For new connections */
 unsigned int svc_rdma_max_req_size = RPCRDMA_INLINE_WANTED;
 /* RDMA Reads in flight per connection, where the devices allow it */
@@ -104,6 +106,8 @@ static int counter_handler(RPCRDMA_CTL_CONST struct ctl_table *table, int write,
 
 static struct ctl_table sysctl_table[] = {
 	TUNABLE("max_requests", svc_rdma_max_requests,
+		min_requests, max_requests),
+	TUNABLE("first_requests", svc_rdma_first_requests,
 		min_requests, max_requests),
 	TUNABLE("max_req_size", svc_rdma_max_req_size,
 		min_req_size, max_req_size),

@@ -163,6 +163,7 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	INIT_LIST_HEAD(&conn->pending);
 	spin_lock_init(&conn->lock);
 	svc_rdma_queue_init(conn);
+	conn->credit_use.since = jiffies;
 	conn->limits.vers_min = RPCRDMA_V1;
 	conn->limits.vers_max = READ_ONCE(svc_rdma_max_version);
 	conn->limits.max_read_segs = SVC_RDMA_MAX_SEGMENTS;
@@ -216,7 +217,7 @@ static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
 			.rw_wrs		= rpcrdma_plan_rw_wrs(pages, sges, credits),
 			.send_sge	= SVC_RDMA_RW_SGES,
 			.large_reads	= conn->queue.reads.max / pages + 1,
-			.first_credits	= credits,
+			.first_credits	= READ_ONCE(svc_rdma_first_requests),
 		},
 		/* A client takes as much if it needs to; a Send buffer has two pages anyway */
 		.inline_send	= max(inline_size, RPCRDMA_INLINE_TWICE),

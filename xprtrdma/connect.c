@@ -72,7 +72,6 @@ static void xprt_rdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 		   rx->stats.local_inv_needed, rx->stats.bad_reply_count,
 		   rx->stats.bcall_count);
 	xprt_rdma_version_show(rx, seq);
-	seq_printf(seq, " receivable=%u", ep->receivable);
 }
 
 static bool xprt_rdma_client_swaps(struct rpcrdma_ep *ep)

@@ -36,6 +36,12 @@ struct rpcrdma_queue_want {
 	u32	first_credits;	/* with Receives from the start, at least one */
 };
 
+/* How fast a connection uses its credits */
+struct rpcrdma_credit_use {
+	u64	recvs;		/* messages received, at @since */
+	u64	since;		/* the last look after enough of them */
+};
+
 /* Result of rpcrdma_plan_queues() */
 struct rpcrdma_queue_sizes {
 	u32	credits;	/* forward */
@@ -71,6 +77,8 @@ rpcrdma_plan_rw(const struct rpcrdma_queue_sizes *sizes, u32 large_reads,
 bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 			const struct rpcrdma_queue_sizes *tried,
 			const struct rpcrdma_device_limits *dev);
+bool rpcrdma_plan_more_credits(struct rpcrdma_credit_use *use, u32 credits,
+			       u64 recvs, u64 now, u64 second);
 u32 rpcrdma_plan_recv_block(u32 size, u32 page_size);
 
 /*

@@ -242,6 +242,12 @@ peer_unfrozen() {
 	[ "$(sort -u /run/peer_rnr | wc -l)" = 1 ]
 }
 
+# Of new connections; without a number the default. The stock module has no such setting
+peer_first_requests() {
+	[ ! -e /proc/sys/sunrpc/svc_rdma/first_requests ] ||
+		module_sysctl svc_rdma/first_requests "${1:-}"
+}
+
 # As many threads may hang as a client has credits (64), and eight others do not, until the
 # peer has removed the file $1
 peer_frozen_many() {
@@ -359,6 +365,8 @@ suite_peer() {
 	check "files for peers" on_server peer_files
 	# Some cases are of version two, and an ERR_VERS names both
 	on_server version_server 2 >/dev/null
+	# They have Calls outstanding at once, before the server knows that they are busy
+	on_server "peer_first_requests 64" >/dev/null
 	check "mount beside peers" mount_nfs vers=4.2
 	mountpoint -q $MNT || return 0
 	# A peer does not repeat an OPEN
@@ -375,4 +383,5 @@ suite_peer() {
 	check "the mount beside peers was not disturbed" peer_undisturbed "$before"
 	check "umount beside peers" umount_nfs
 	on_server version_server 1 >/dev/null
+	on_server peer_first_requests >/dev/null
 }

@@ -30,8 +30,14 @@ slots_even() {
 	even "$us" "$us99" "$us_most" 4 && even "$rpcs" "$rpcs99" "$rpcs_most" 2
 }
 
-# A connection has Receives for the Replies to so many Calls
-slots_receives() { client_field receivable; [ "$(client_field receivable)" = "$1" ]; }
+# A connection has Receives for the Replies to so many Calls, and the server's for so many
+slots_receives() {
+	local client server
+	client=$(client_field receivable)
+	server=$(on_server "server_field receivable")
+	echo "client $client, server $server"
+	[ "$client" = "$1" ] && [ "$server" = "$2" ]
+}
 
 # slots_case OPERATION SLOTS [CHECK]: what must hold of the latencies
 slots_case() {
@@ -39,11 +45,12 @@ slots_case() {
 	old=$(cat $SLOTS_ENTRIES)
 	echo "$entries" >$SLOTS_ENTRIES
 	check "mount slots=$entries" mount_nfs vers=3,lookupcache=none,noac
-	check "Receives for few Calls, slots=$entries" slots_receives $((entries < 8 ? entries : 8))
+	check "Receives for few Calls, slots=$entries" slots_receives $((entries < 8 ? entries : 8)) 8
 	check "${SLOTS_RPCS:-10000} x $op slots=$entries" slots_run "$op"
 	info "latency $op slots=$entries: $(cat /run/latency) (us, then RPCs: median, p99, most)"
-	# For those that the server's credits and the slots allow
-	check "Receives for all Calls, slots=$entries" slots_receives $((entries < 64 ? entries : 64))
+	# For those that the server's credits and the slots allow. The server has no more than eight
+	# for a client that asks for four
+	check "Receives for all Calls, slots=$entries" slots_receives $((entries < 64 ? entries : 64)) $((entries < 64 ? 8 : 64))
 	[ -z "${3:-}" ] || check "nobody waits much longer than others: $op slots=$entries" "$3"
 	check "umount slots=$entries" umount_nfs
 	echo "$old" >$SLOTS_ENTRIES

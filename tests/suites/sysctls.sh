@@ -26,6 +26,7 @@ sysctls_table() {
 	server)
 		cat <<-END
 			max_requests 4 16384 mount
+			first_requests 4 16384 mount
 			max_req_size 4096 65536 mount
 			max_outbound_read_requests 1 255 mount
 			max_outbound_read_size 1060864 1073741824 mount
