@@ -236,6 +236,8 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
  *
  * A Responder cannot see the Calls that a Requester holds back for lack of credits,
  * only how often those that it has are used.
+ *
+ * Return: true once for each time that this was so.
  */
 bool rpcrdma_plan_more_credits(struct rpcrdma_credit_use *use, u32 credits,
 			       u64 recvs, u64 now, u64 second)
