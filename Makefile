@@ -20,7 +20,7 @@ BUILD = scripts/build "$(HEADERS)" $(filter-out KDIR=% KERNEL=%,$(MAKEOVERRIDES)
 
 .NOTPARALLEL:
 .PHONY: module all modules modules-all install modules_install uninstall setup lint kunit fuzz coverage \
-	mutants pictures htmldocs test check soak bench bench-profile bench-wakeups demo vm-shell clean help
+	mutants pictures htmldocs test check soak bench bench-profile bench-wakeups bench-scale demo vm-shell clean help
 .PHONY: dist deb
 
 module:
@@ -95,6 +95,9 @@ bench-profile: setup
 bench-wakeups: setup
 	@tests/bench/run -w $(KERNEL)
 
+bench-scale: setup
+	@tests/bench/scale $(KERNEL)
+
 demo: setup
 	@scripts/demo
 
@@ -132,6 +135,8 @@ help:
 #h                      AGAINST=tests/bench/before.json: compare, fail if worse
 #h   make bench-profile the same by function, for a 4 KiB READ, WRITE and a GETATTR
 #h   make bench-wakeups which task wakes which, and why, for one RPC, on both sides
+#h   make bench-scale   up to 1,000 clients of one server, with either module;
+#h                      KERNEL=6.12, SCALE="1 10 100 300 1000"
 #h   make vm-shell      a shell in a virtual machine (6.1) with the module loaded
 #h
 #h Build and install:

@@ -153,7 +153,7 @@ image_helpers() {
 # and the pure files.
 image_peers() {
 	local root=$1 name out sources
-	for name in peer proxy relay; do
+	for name in peer proxy relay crowd; do
 		out=$root/usr/bin/$name
 		sources=("$TESTS/peer/src/$name"*.c)
 		[ -e "${sources[0]}" ] || continue
