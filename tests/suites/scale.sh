@@ -38,14 +38,13 @@ scale_gone() {
 	memory_qps 0
 }
 scale_disconnect() {
-	local begin
-	begin=$(date +%s%3N)
+	local begin=${EPOCHREALTIME/[.,]/}
 	touch /run/crowd.stop
 	wait_for 150 test -e /run/crowd.rc
 	cat /run/crowd
 	[ "$(cat /run/crowd.rc)" = 0 ]
 	ON_SERVER_LIMIT=150 on_server scale_gone
-	echo $(($(date +%s%3N) - begin)) >/run/scale.gone
+	echo $(((${EPOCHREALTIME/[.,]/} - begin) / 1000)) >/run/scale.gone
 }
 
 # scale_memory N: KiB of each client, from what is free before and with them

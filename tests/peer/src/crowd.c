@@ -65,6 +65,17 @@ static void hear(int i)
 	errx(1, "client %d: no Reply", i);
 }
 
+/* A Disconnect Request that is lost is sent again as long as the connection is there */
+static void wait_down(int i)
+{
+	struct vb_event ev;
+
+	while (vb_next(conns[i], PATIENCE, &ev))
+		if (ev.type == VB_DOWN)
+			return;
+	errx(1, "client %d: does not disconnect", i);
+}
+
 int main(int argc, char **argv)
 {
 	const char *server = getenv("PEER_SERVER");
@@ -96,6 +107,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < nr; i++)
 		if (vb_disconnect(conns[i]))
 			errx(1, "client %d: %s", i, vb_why());
+	for (i = 0; i < nr; i++)
+		wait_down(i);
 	for (i = 0; i < nr; i++)
 		vb_free(conns[i]);
 	printf("closed %d %lld\n", nr, (long long)(vb_now_ms() - begin));
