@@ -45,10 +45,23 @@ suite_errors() {
 	check "mount of something that speaks no RPC-over-RDMA" \
 		mount_fails $SERVER 7000 "$SERVER:7000 on rxe0: connection lost" 60
 	on_server "kill \$(cat /run/rping.pid) 2>/dev/null || :" >/dev/null
-	[ ! -e /proc/sys/sunrpc/rdma_connect_timeout ] ||
-		check "mount of a server that does not answer" errors_silent
+	[ -e /proc/sys/sunrpc/rdma_connect_timeout ] || return 0
+	check "a mount that is interrupted says nothing" errors_interrupted
+	check "mount of a server that does not answer" errors_silent
 }
 
+# Whoever interrupts a mount knows why it failed
+errors_gone() { ! grep -q side=client /proc/net/rpcrdma/connections; }
+errors_interrupted() {
+	local before mount=0
+	before=$(errors_lines .)
+	on_server wire_down
+	MOUNT_LIMIT=3 mount_nfs vers=4.2 || mount=$?
+	try wait_for 15 errors_gone
+	on_server wire_up
+	echo "mount: $mount; lines: $before, then $(errors_lines .): $(dmesg | grep rpcrdma: | tail -n 1)"
+	[ $mount = 124 ] && [ $STATUS = 0 ] && [ "$(errors_lines .)" = "$before" ]
+}
 # The server is there and silent
 errors_silent() {
 	on_server wire_down
