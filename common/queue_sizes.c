@@ -152,8 +152,8 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
  * @credits: RPCs outstanding, at least one
  *
  * A Requester has fewer large RPCs in flight than credits, and a chain that
- * finds no slots waits. But the queue must have slots for one payload that is
- * cut into several segments.
+ * finds no slots waits, or goes in parts. But the queue should have slots for one
+ * payload that is cut into several segments.
  *
  * Return: their number.
  */

@@ -39,19 +39,19 @@ static const u8 rpcrdma_wr_kinds[U8_MAX + 1] = {
 };
 
 /*
- * Post a chain, or as many of its WRs as may have slots at once; the others become the
+ * Post the first @nr WRs of a chain, for which there are slots; the others become the
  * chain. Called with sq->lock: chains are posted in the order of @seq. False: it failed
  */
 static bool rpcrdma_chain_post(struct rpcrdma_ep *ep,
-			       struct rpcrdma_chain *chain)
+			       struct rpcrdma_chain *chain, u32 nr)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
-	u32 nr = rpcrdma_slots_part(&sq->slots, chain->slots), i;
 	const struct ib_send_wr *first = chain->first, *bad_wr;
 	struct ib_send_wr *last = chain->first;
 	enum rpcrdma_signal signal;
 	bool told;
 	int rc;
+	u32 i;
 
 	for (i = 0; i < nr; i++) {
 		last = chain->first;
@@ -103,14 +103,15 @@ static void rpcrdma_sendq_serve(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_sendq *sq = &ep->sendq;
 	struct rpcrdma_chain *chain;
+	u32 nr;
 
 	while (sq->open && !list_empty(&sq->waiting)) {
 		chain = list_first_entry(&sq->waiting, struct rpcrdma_chain,
 					 list);
-		if (!rpcrdma_slots_fit(&sq->slots,
-				       rpcrdma_slots_part(&sq->slots, chain->slots)))
+		nr = rpcrdma_slots_part(&sq->slots, chain->slots);
+		if (!rpcrdma_slots_fit(&sq->slots, nr))
 			return;
-		if (rpcrdma_chain_post(ep, chain) && !chain->slots)
+		if (rpcrdma_chain_post(ep, chain, nr) && !chain->slots)
 			list_del_init_careful(&chain->list);
 	}
 }
@@ -357,7 +358,7 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		rc = -ENOTCONN;
 	} else if (list_empty(&sq->waiting) &&
 		   rpcrdma_slots_fit(&sq->slots, chain->slots)) {
-		rpcrdma_chain_post(ep, chain);
+		rpcrdma_chain_post(ep, chain, chain->slots);
 	} else {
 		trace_rpcrdma_sendq_wait(ep, 0, chain->slots);
 		ep->count.sendq_waits++;

@@ -120,7 +120,9 @@ static int svc_rdma_process_recv(struct svc_rdma_conn *conn,
 	trace_svcrdma_decode_rqst(conn->ep, recv);
 	action = rpcrdma_dispatch(hdr, RPCRDMA_RESPONDER, recv->invalidated);
 	if (action == RPCRDMA_ACT_CALL) {
-		WRITE_ONCE(conn->requested, hdr->credits);
+		/* It shares a cache line that each RPC reads */
+		if (unlikely(READ_ONCE(conn->requested) != hdr->credits))
+			WRITE_ONCE(conn->requested, hdr->credits);
 		return svc_rdma_process_call(conn, rqstp, recv);
 	}
 
@@ -200,7 +202,7 @@ int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 	/* If memory is short the client goes on with the credits it has */
 	if (ep->receivable < min(ep->sizes.credits, READ_ONCE(conn->requested)) &&
 	    rpcrdma_plan_more_credits(&conn->credit_use, ep->receivable,
-				      ep->count.recvs, jiffies, HZ))
+				      READ_ONCE(ep->count.recvs), jiffies, HZ))
 		rpcrdma_recvq_grow(ep, GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 	svc_rdma_queue_next(conn, &call, &recv);
 	/* Other threads may take the next ones while this one works */
