@@ -50,7 +50,7 @@ suite_errors() {
 	check "mount of a server that does not answer" errors_silent
 }
 
-# Whoever interrupts a mount knows why it failed
+# An interrupt needs no reason in the log
 errors_gone() { ! grep -q side=client /proc/net/rpcrdma/connections; }
 errors_interrupted() {
 	local before mount=0
@@ -62,6 +62,7 @@ errors_interrupted() {
 	echo "mount: $mount; lines: $before, then $(errors_lines .): $(dmesg | grep rpcrdma: | tail -n 1)"
 	[ $mount = 124 ] && [ $STATUS = 0 ] && [ "$(errors_lines .)" = "$before" ]
 }
+
 # The server is there and silent
 errors_silent() {
 	on_server wire_down
