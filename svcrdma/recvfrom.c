@@ -179,25 +179,23 @@ int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 	struct rpcrdma_ep *ep = conn->ep;
 	struct svc_rdma_call *call;
 	struct rpcrdma_recv *recv;
+	bool entered = svc_rdma_enter(conn);
 	int len = 0;
 
 	/* No page is released should there be no Call */
 	rpcrdma_rqst_begin(rqstp);
 	rqstp->rq_xprt_ctxt = NULL;
 
-	if (!svc_rdma_enter(conn)) {
-		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
-		svc_xprt_received(&conn->xprt);
-		return 0;
-	}
 	/*
 	 * A connection that has failed cannot carry a Reply: the client retries
 	 * each Call that is not taken.
 	 */
-	if (READ_ONCE(ep->state) >= RPCRDMA_EP_CLOSING) {
+	if (!entered || READ_ONCE(ep->state) >= RPCRDMA_EP_CLOSING) {
 		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
 		svc_xprt_received(&conn->xprt);
-		goto out_leave;
+		if (entered)
+			svc_rdma_leave(conn);
+		return 0;
 	}
 	/* If memory is short the client goes on with the credits it has */
 	if (ep->receivable < min(ep->sizes.credits, READ_ONCE(conn->requested)) &&
@@ -211,7 +209,6 @@ int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 		len = svc_rdma_resume_call(rqstp, call);
 	else if (recv)
 		len = svc_rdma_process_recv(conn, rqstp, recv);
-out_leave:
 	svc_rdma_leave(conn);
 	return len;
 }

@@ -31,13 +31,11 @@ struct svc_rdma_target {
 
 static void leave_range(struct svc_rdma_reply *reply, u32 from, u32 to)
 {
-	struct svc_rdma_payload *range;
-
 	if (from == to)
 		return;
-	range = &reply->range[reply->nr_ranges++];
-	range->offset = from;
-	range->length = to - from;
+	reply->range[reply->nr_ranges++] = (struct svc_rdma_payload) {
+		.offset = from, .length = to - from,
+	};
 	reply->rest += to - from;
 }
 
@@ -332,7 +330,6 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
 			      enum rpcrdma_errcode errcode, const char *why)
 {
 	u32 xid = recv->hdr.xid, vers = recv->hdr.vers;
-	u32 credits = READ_ONCE(conn->ep->receivable);
 	struct svc_rdma_send *send;
 	int rc;
 
@@ -347,8 +344,8 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
 		return;
 	}
 	send->xid = xid;
-	rpcrdma_enc_error(&send->enc, xid, vers, credits, errcode,
-			  &conn->limits);
+	rpcrdma_enc_error(&send->enc, xid, vers, READ_ONCE(conn->ep->receivable),
+			  errcode, &conn->limits);
 	rc = svc_rdma_send_post(send, 0);
 	if (rc)
 		send_failed(conn, rc, "an error could not be sent");

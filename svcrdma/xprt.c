@@ -159,6 +159,8 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	conn->xprt.xpt_ops = &conn_ops;
 	/* RFC 7530, section 3.1: NFSv4 wants congestion control below it */
 	set_bit(XPT_CONG_CTRL, &conn->xprt.xpt_flags);
+	/* One client: sunrpc keeps its ip_map, and need not look it up for each RPC */
+	set_bit(XPT_CACHE_AUTH, &conn->xprt.xpt_flags);
 	refcount_set(&conn->refs, 1);
 	INIT_LIST_HEAD(&conn->pending);
 	spin_lock_init(&conn->lock);

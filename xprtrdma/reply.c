@@ -60,7 +60,7 @@ static int xprt_rdma_place(struct xprt_rdma_req *req,
 	struct xprt_rdma_stats *stats = &req->rx->stats;
 	const u8 *body = hdr->buf + hdr->body;
 	u64 written = hdr->write_bytes;
-	u32 len;
+	u32 len, first;
 
 	if (xprt_rdma_no_common_version(hdr))
 		return -EPROTONOSUPPORT;
@@ -74,10 +74,13 @@ static int xprt_rdma_place(struct xprt_rdma_req *req,
 		/* If it is too long it is cut, which its decoder will notice */
 		len = min_t(u32, hdr->body_len, head->iov_len + buf->page_len +
 						buf->tail[0].iov_len);
-		if (len && write_bytes_to_xdr_buf(buf, 0, (void *)body, len))
+		first = min_t(u32, len, head->iov_len);
+		memcpy(head->iov_base, body, first);
+		if (len > first &&
+		    write_bytes_to_xdr_buf(buf, first, (void *)body + first,
+					   len - first))
 			return -EIO;
-		if (len > head->iov_len)
-			stats->fixup_copy_count += len - head->iov_len;
+		stats->fixup_copy_count += len - first;
 		return len;
 	}
 	if (hdr->proc != RPCRDMA_NOMSG)
