@@ -47,7 +47,7 @@ static void rpcrdma_ep_established(struct rpcrdma_ep *ep,
 	ep->created = jiffies;
 	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_LIVE))
 		return;
-	rpcrdma_sendq_start(ep);
+	rpcrdma_sendq_open(ep, true);
 	complete(&ep->cm_done);
 }
 
@@ -335,7 +335,7 @@ int rpcrdma_ep_accept(struct rpcrdma_ep *ep)
 	if (rc)
 		goto out;
 	rpcrdma_ep_set_private(ep, &param, private);
-	rpcrdma_sendq_start(ep);
+	rpcrdma_sendq_open(ep, true);
 	rdma_lock_handler(ep->id);
 	rc = rdma_accept(ep->id, &param);
 	rdma_unlock_handler(ep->id);

@@ -178,7 +178,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	known = ep->reason;
 	if (known)
 		rpcrdma_ep_log_failure(ep);
-	rpcrdma_sendq_stop(ep);
+	rpcrdma_sendq_open(ep, false);
 	rpcrdma_recvq_stop(ep);
 	ep->ops->closing(ep);
 

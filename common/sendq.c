@@ -189,24 +189,15 @@ void rpcrdma_sendq_init(struct rpcrdma_sendq *sq)
 	sq->cqe.done = rpcrdma_sendq_wc;
 }
 
-/* Context: process; the QP is ready to send */
-void rpcrdma_sendq_start(struct rpcrdma_ep *ep)
-{
-	spin_lock(&ep->sendq.lock);
-	/* CLOSING comes before rpcrdma_sendq_stop(): never start after it */
-	if (READ_ONCE(ep->state) < RPCRDMA_EP_CLOSING)
-		ep->sendq.open = true;
-	spin_unlock(&ep->sendq.lock);
-}
-
 /*
- * Context: process. On return no thread is within ib_post_send and none will
- * enter, so that the drain comes last.
+ * The QP is ready to send, or must not be used any more. Then, on return, no thread is
+ * within ib_post_send and none will enter, so that the drain comes last. Context: process
  */
-void rpcrdma_sendq_stop(struct rpcrdma_ep *ep)
+void rpcrdma_sendq_open(struct rpcrdma_ep *ep, bool open)
 {
 	spin_lock(&ep->sendq.lock);
-	ep->sendq.open = false;
+	/* CLOSING comes before it is closed: never open after it */
+	ep->sendq.open = open && READ_ONCE(ep->state) < RPCRDMA_EP_CLOSING;
 	spin_unlock(&ep->sendq.lock);
 }
 

@@ -155,9 +155,7 @@ static int write_results(struct svc_rdma_reply *reply)
 	int rc = 0;
 
 	for (i = 0; i < reply->nr_results && !rc; i++) {
-		struct svc_rdma_target target = {
-			.chunk = &reply->result[i].chunk,
-		};
+		struct svc_rdma_target target = { .chunk = &reply->result[i].chunk };
 
 		rc = write_range(reply, &target, &reply->result[i].payload);
 	}

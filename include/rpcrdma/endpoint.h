@@ -476,8 +476,7 @@ int rpcrdma_ep_accept(struct rpcrdma_ep *ep);
 
 /* sendq.c */
 void rpcrdma_sendq_init(struct rpcrdma_sendq *sq);
-void rpcrdma_sendq_start(struct rpcrdma_ep *ep);
-void rpcrdma_sendq_stop(struct rpcrdma_ep *ep);
+void rpcrdma_sendq_open(struct rpcrdma_ep *ep, bool open);
 bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep);
 void rpcrdma_sendq_flush(struct rpcrdma_ep *ep);
 void rpcrdma_chain_init(struct rpcrdma_chain *chain,
