@@ -136,14 +136,11 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 /* A connection with fewer is hardly of use: better fail, and retry later */
 #define FEWEST_CREDITS	4U
 
-/* Largest payloads that a Responder moves at a time, whatever the credits */
+/* Largest payloads that a Responder has slots for, whatever the credits */
 #define RW_PAYLOADS	3U
 
 /* Least for one RPC: two chunks of sixteen segments each (RFC 8267, section 6.4.2) */
 #define RW_LEAST	48U
-
-/* Most WRs per credit for large payloads */
-#define RW_MOST		16U
 
 /**
  * rpcrdma_plan_rw_wrs - Send Queue WRs per credit for RDMA Reads and Writes
@@ -151,9 +148,8 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
  * @sges: SGEs that one of them may have
  * @credits: RPCs outstanding, at least one
  *
- * A Requester has fewer large RPCs in flight than credits, and a chain that
- * finds no slots waits, or goes in parts. But the queue should have slots for one
- * payload that is cut into several segments.
+ * A chain that finds no slots waits, or goes in parts. But the queue should have
+ * slots for one payload that is cut into several segments.
  *
  * Return: their number.
  */
@@ -161,9 +157,8 @@ u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits)
 {
 	u32 wrs = rpcrdma_div_up(payload_pages, max(sges, 1U));
 
-	return max(min(wrs, RW_MOST),
-		   rpcrdma_div_up(max(RW_PAYLOADS * wrs, RW_LEAST),
-				  min(credits, DATA_CALLS)));
+	return rpcrdma_div_up(max(RW_PAYLOADS * wrs, RW_LEAST),
+			      min(credits, DATA_CALLS));
 }
 
 /* Contexts of rdma_rw for each credit: one for each segment of a chunk */
@@ -177,11 +172,11 @@ u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits)
  *
  * rdma_rw adds a WR for each context to the WRs that it is asked for, or three
  * if the device may use MRs: REG_MR, the operation, and LOCAL_INV. All of them
- * are in the depth of the Send Queue already. It allocates an MR for each
- * context when a connection is accepted, so if only large Reads take one, there
- * are no more than for all of these, and one for each credit.
+ * are in the depth of the Send Queue already. It allocates an MR for each context
+ * at the accept, so if only large Reads take one, there are no more than for these,
+ * and one for each credit; but enough for two chunks, or a Call would be rejected.
  *
- * Return: both numbers; with the WRs that rdma_rw adds they make the depth.
+ * Return: both numbers; with the WRs that rdma_rw adds they make the depth or more.
  */
 struct rpcrdma_rw_sizes
 rpcrdma_plan_rw(const struct rpcrdma_queue_sizes *sizes, u32 large_reads,
@@ -192,8 +187,8 @@ rpcrdma_plan_rw(const struct rpcrdma_queue_sizes *sizes, u32 large_reads,
 
 	rw.ctxs = mrs == RPCRDMA_RW_MRS_LARGE ? sizes->credits + large_reads :
 						sizes->credits * RW_CTXS;
-	rw.ctxs = min(max(rw.ctxs, RW_LEAST), (sizes->sq_depth - 1) / wrs);
-	rw.send_wrs = sizes->sq_depth - rw.ctxs * wrs;
+	rw.ctxs = max(min(rw.ctxs, (sizes->sq_depth - 1) / wrs), RW_LEAST);
+	rw.send_wrs = max(sizes->sq_depth, rw.ctxs * wrs + 1) - rw.ctxs * wrs;
 	return rw;
 }
 
@@ -223,27 +218,31 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 	return true;
 }
 
-/* A peer that has so many Calls for each credit within a second could use more */
+/* A peer that sends so many Calls for each credit within a second could use more */
 #define BUSY_CALLS	4U
 
 /**
  * rpcrdma_plan_more_credits - is a connection so busy that it should have more credits?
  * @use: what was seen before; @since is the time of the connect at first
  * @credits: that it has
+ * @calls: Calls that are being executed
  * @recvs: messages received so far
  * @now: the time
  * @second: one second, in the unit of @now
  *
  * A Responder cannot see the Calls that a Requester holds back for lack of credits,
- * only how often those that it has are used.
+ * only how many of those that it has are used at a time, and how often. Long Calls
+ * must not use up the credits of others: so half of them are many.
  *
- * Return: true once for each time that this was so.
+ * Return: true once for each time of frequent use, and while many are in use.
  */
 bool rpcrdma_plan_more_credits(struct rpcrdma_credit_use *use, u32 credits,
-			       u64 recvs, u64 now, u64 second)
+			       u32 calls, u64 recvs, u64 now, u64 second)
 {
 	bool busy = now - use->since < second;
 
+	if (calls >= credits - credits / 2)
+		return true;
 	if (recvs - use->recvs < (u64)credits * BUSY_CALLS)
 		return false;
 	use->recvs = recvs;

@@ -308,7 +308,8 @@ int rpcrdma_recvq_grow(struct rpcrdma_ep *ep, gfp_t gfp)
 	if (!rc)
 		rc = rpcrdma_recvq_post(ep->recvq);
 	if (!rc)
-		WRITE_ONCE(ep->receivable, ep->receivable + more);
+		/* No Reply grants them before they are posted */
+		smp_store_release(&ep->receivable, ep->receivable + more);
 	return rc;
 }
 

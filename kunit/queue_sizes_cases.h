@@ -218,8 +218,8 @@ static const struct fewer_case fewer_cases[] = {
 	{ "none below the fewest", CLIENT, 7, 30, 30, false, 128, 0 },
 	{ "none of none", CLIENT, 0, 30, 30, false, 128, 0 },
 	{ "nothing changes where nothing is left", SERVER, 7, 1, 1, false, 64, 9 },
-	{ "many SGEs: the RDMA WRs of each stay", { 64, 2, 16, 257, 9, 32, false },
-	  64, 30, 30, true, 32, 9 },
+	{ "many SGEs: two chunks need theirs", { 64, 2, 16, 257, 9, 32, false },
+	  64, 30, 30, true, 32, 3 },
 	/* Three times 33, of 8 SGEs each */
 	{ "few credits: a payload needs its WRs", SERVER, 8, 30, 30, true, 4, 25 },
 	{ "one SGE for Reads", SERVER, 64, 30, 1, true, 32, 39 },
@@ -247,10 +247,9 @@ struct rw_case {
 };
 
 static const struct rw_case rw_cases[] = {
-	{ "a payload's own", 257, 32, 64, 9 },
-	{ "SGEs that divide it", 256, 32, 64, 8 },
-	{ "as many as there may be", 256, 16, 64, 16 },
-	{ "no more, many credits", 257, 16, 64, 16 },
+	{ "two chunks of sixteen segments", 257, 32, 64, 3 },
+	{ "three payloads", 257, 8, 16, 7 },
+	{ "SGEs that divide them", 256, 8, 16, 6 },
 	{ "one SGE", 257, 1, 64, 39 },
 	{ "three payloads for few credits", 257, 8, 4, 25 },
 	{ "three payloads for one", 257, 32, 1, 48 },

@@ -181,7 +181,7 @@ static void plan_pages_fit(struct kunit *test)
 							U32_MAX));
 }
 
-/* What rdma_rw is asked for, and what it adds, is the Send Queue */
+/* What rdma_rw is asked for, and what it adds, is the Send Queue, or more of it */
 static void plan_rw(struct kunit *test)
 {
 	static const struct {
@@ -190,12 +190,16 @@ static void plan_rw(struct kunit *test)
 		{ 64, 643, 16, { 256, 80, 214 }, { 387, 403, 1 } },
 		{ 64, 643, 0, { 256, 64, 214 }, { 387, 451, 1 } },
 		{ 1024, 10243, 16, { 4096, 1040, 3414 }, { 6147, 7123, 1 } },
-		/* Two chunks of sixteen segments, or all that fit */
-		{ 4, 55, 16, { 48, 18, 18 }, { 7, 1, 1 } },
+		/* The defaults, where an RDMA Read has many SGEs, and few */
+		{ 64, 127, 16, { 126, 48, 48 }, { 1, 1, 1 } },
+		{ 64, 847, 16, { 256, 80, 256 }, { 591, 607, 79 } },
+		/* Always two chunks of sixteen segments, and more for small payloads */
+		{ 4, 55, 16, { 48, 48, 48 }, { 7, 1, 1 } },
 		{ 8, 500, 16, { 48, 48, 48 }, { 452, 356, 356 } },
-		{ 4, 49, 0, { 48, 16, 16 }, { 1, 1, 1 } },
-		{ 1, 4, 16, { 3, 1, 1 }, { 1, 1, 1 } },
-		{ 1, 3, 16, { 2, 0, 0 }, { 1, 3, 3 } },
+		{ 8, 145, 16, { 48, 48, 48 }, { 97, 1, 1 } },
+		{ 8, 146, 16, { 48, 48, 48 }, { 98, 2, 2 } },
+		{ 4, 49, 0, { 48, 48, 48 }, { 1, 1, 1 } },
+		{ 1, 3, 16, { 48, 48, 48 }, { 1, 1, 1 } },
 	};
 	struct rpcrdma_queue_sizes sizes = {};
 	struct rpcrdma_rw_sizes rw;
@@ -240,28 +244,36 @@ static void plan_page_share(struct kunit *test)
 	}
 }
 
-/* Four Calls for each credit within a second, each time from the last look on */
+/*
+ * Four Calls for each credit within a second, each time from the last look on; or
+ * half of the credits in use
+ */
 static void plan_more_credits(struct kunit *test)
 {
 	static const struct {
-		u32 credits;
+		u32 credits, calls;
 		u64 recvs, now;
 		bool more;
 	} c[] = {
-		{ 8, 1, 500, false },
-		{ 8, 31, 1099, false },
-		{ 8, 32, 1099, true },
+		{ 8, 1, 1, 500, false },
+		{ 8, 3, 31, 1099, false },
+		{ 8, 4, 31, 1099, true },
+		{ 8, 8, 31, 1099, true },
+		{ 9, 4, 31, 1099, false },
+		{ 9, 5, 31, 1099, true },
+		{ U32_MAX, 1U << 31, 31, 1099, true },
+		{ 8, 1, 32, 1099, true },
 		/* Seen at 1099 */
-		{ 16, 95, 1100, false },
-		{ 16, 96, 2099, false },
-		{ 16, 159, 2100, false },
-		{ 16, 160, 3098, true },
+		{ 16, 1, 95, 1100, false },
+		{ 16, 1, 96, 2099, false },
+		{ 16, 1, 159, 2100, false },
+		{ 16, 1, 160, 3098, true },
 		/* The connection was idle, and is busy again */
-		{ 32, 161, 1000000, false },
-		{ 32, 288, 1000001, false },
-		{ 32, 416, 1000002, true },
-		{ U32_MAX, 4ULL * U32_MAX + 415, 1000003, false },
-		{ U32_MAX, 4ULL * U32_MAX + 416, 1000003, true },
+		{ 32, 1, 161, 1000000, false },
+		{ 32, 1, 288, 1000001, false },
+		{ 32, 1, 416, 1000002, true },
+		{ U32_MAX, 1, 4ULL * U32_MAX + 415, 1000003, false },
+		{ U32_MAX, 1, 4ULL * U32_MAX + 416, 1000003, true },
 	};
 	struct rpcrdma_credit_use use = { .since = 100 };
 	u32 i;
@@ -269,6 +281,7 @@ static void plan_more_credits(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(c); i++)
 		KUNIT_EXPECT_EQ_MSG(test,
 				    rpcrdma_plan_more_credits(&use, c[i].credits,
+							      c[i].calls,
 							      c[i].recvs,
 							      c[i].now, 1000),
 				    c[i].more, "case %u", i);

@@ -12,8 +12,8 @@
 
 #define SVC_RDMA_BACKLOG	10
 
-/* Connect Requests that may wait for a thread; others get no answer */
-#define SVC_RDMA_MAX_PENDING	256
+/* Connect Requests, some KiB each, that may wait for a thread; others get no answer */
+#define SVC_RDMA_MAX_PENDING	1024
 
 /* How often a listener that is down tries again */
 #define SVC_RDMA_RELISTEN	(2 * HZ)

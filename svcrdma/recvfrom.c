@@ -128,9 +128,9 @@ static int svc_rdma_process_recv(struct svc_rdma_conn *conn,
 
 	xid = hdr->xid;
 	if (hdr->fault) {
+		why = rpcrdma_fault_name(hdr->fault);
 		conn->ep->count.bad_headers++;
-		trace_svcrdma_decode_err(conn->ep, xid,
-					 rpcrdma_fault_name(hdr->fault));
+		trace_svcrdma_decode_err(conn->ep, xid, why);
 	}
 	switch (action) {
 	case RPCRDMA_ACT_REPLY:
@@ -144,8 +144,6 @@ static int svc_rdma_process_recv(struct svc_rdma_conn *conn,
 	case RPCRDMA_ACT_FAIL_AND_ERROR:
 		if (!hdr->fault)
 			conn->ep->count.bad_headers++;
-		if (hdr->fault)
-			why = rpcrdma_fault_name(hdr->fault);
 		svc_rdma_send_rdma_error(conn, recv,
 					 rpcrdma_fault_errcode(hdr->fault), why);
 		if (action == RPCRDMA_ACT_FAIL_AND_ERROR)
@@ -200,6 +198,7 @@ int svc_rdma_recvfrom(struct svc_rqst *rqstp)
 	/* If memory is short the client goes on with the credits it has */
 	if (ep->receivable < min(ep->sizes.credits, READ_ONCE(conn->requested)) &&
 	    rpcrdma_plan_more_credits(&conn->credit_use, ep->receivable,
+				      atomic_read(&conn->xprt.xpt_nr_rqsts),
 				      READ_ONCE(ep->count.recvs), jiffies, HZ))
 		rpcrdma_recvq_grow(ep, GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 	svc_rdma_queue_next(conn, &call, &recv);

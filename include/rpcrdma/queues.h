@@ -78,7 +78,7 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 			const struct rpcrdma_queue_sizes *tried,
 			const struct rpcrdma_device_limits *dev);
 bool rpcrdma_plan_more_credits(struct rpcrdma_credit_use *use, u32 credits,
-			       u64 recvs, u64 now, u64 second);
+			       u32 calls, u64 recvs, u64 now, u64 second);
 u32 rpcrdma_plan_recv_block(u32 size, u32 page_size);
 
 /*
