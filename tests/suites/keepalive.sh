@@ -27,19 +27,14 @@ keepalive_idle() {
 	ON_SERVER_LIMIT=150 on_server "wait_for 120 keepalive_probed $((writes + 1))"
 	[ "$(on_server keepalive_of 1)" = "$id" ]
 }
-# In both directions: not even a lease is renewed
-keepalive_vanish() {
-	nft add table inet cut
-	nft add chain inet cut in '{ type filter hook input priority 0; }'
-	nft add rule inet cut in udp dport 4791 drop
-	nft add chain inet cut out '{ type filter hook output priority 0; }'
-	nft add rule inet cut out udp dport 4791 drop
-}
+# On both sides, so that not even a lease is renewed. What is dropped where it is sent is an
+# error for rxe, also of the queue pair of the CM (Documentation/known-issues.rst).
 keepalive_dead() {
 	local id t0=$SECONDS
 	id=$(on_server keepalive_of 1)
 	[ -n "$id" ]
-	keepalive_vanish
+	on_server wire_down >/dev/null
+	wire_down
 	ON_SERVER_LIMIT=150 on_server "wait_for 120 keepalive_is_gone $id"
 	echo "gone after $((SECONDS - t0)) s"
 }
@@ -55,8 +50,8 @@ suite_keepalive() {
 	check "an idle client is probed, and stays" keepalive_idle
 	check "the connection of a client without power ends" keepalive_dead
 	wire_up
-	on_server "echo 300 >$KEEPALIVE"
-	check "the client comes back" wait_for 120 grep -q kept $MNT/keepalive
+	on_server "wire_up; echo 300 >$KEEPALIVE"
+	check "the client comes back" wait_for 120 timeout 60 grep -q kept $MNT/keepalive
 	exec {keepalive_file}>&-
 	check "umount keepalive" umount_nfs
 }
