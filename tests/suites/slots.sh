@@ -41,14 +41,15 @@ slots_receives() {
 
 # The same after the RPCs, for those that the server's credits and the slots allow. The server
 # has no more than eight for a client that asks for four. It grants more to a client that has
-# four Calls for each credit within a second: debug kernels may be too slow for that.
+# four Calls for each credit within a second: debug kernels may be too slow for that, but those
+# that all four threads of nfsd have are half of the first eight.
 slots_receives_all() {
 	local entries=$1 us client
 	read -r us _ </run/latency
 	if [ "$entries" -ge 64 ] && [ $((${SLOTS_PROCESSES:-200} * 1000000 / us)) -lt 512 ]; then
 		client=$(client_field receivable)
 		echo "slow: $us us for an RPC, $client Receives"
-		[ "$client" -ge 8 ] && slots_receives "$client" "$client"
+		[ "$client" -ge 16 ] && slots_receives "$client" "$client"
 		return
 	fi
 	slots_receives $((entries < 64 ? entries : 64)) $((entries < 64 ? 8 : 64))
@@ -79,14 +80,14 @@ suite_slots() {
 # Calls that take long do not use up the credits: with READs in nfsd that wait for the disk,
 # as many as the first credits, GETATTRs go on.
 slots_long() {
-	local n jobs=() reads=${SLOTS_LONG:-8}
+	local n jobs=() reads=8
 	drop_caches
 	trap 'on_server abandon_resume >/dev/null' EXIT
 	on_server abandon_stall >/dev/null
 	for ((n = 1; n <= reads; n++)); do
 		cat "$MNT/long.$n" >/dev/null &
 		jobs+=($!)
-		# Its OPEN or GETATTR tells the client of more credits
+		# The Reply to its LOOKUP tells the client of more credits
 		wait_for 20 slots_long_pending $n
 	done
 	timeout 10 stat $MNT >/dev/null
