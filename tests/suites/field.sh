@@ -110,7 +110,19 @@ xprts_main() {
 		! grep -qx "main_xprt=$1" "$dir/xprt_info" || echo "$dir"
 	done
 }
-xprt_set() { timeout 20 bash -c "echo $2 >$1/xprt_state"; }
+# xprt_set XPRT STATE: the kernel wants the transport's send lock for it and waits. But whoever
+# lets go of that lock does not wake who waits like this (xprt_clear_locked() in sunrpc),
+# on a busy transport a write may sleep for good. So: again.
+xprt_set() {
+	local rc i
+	for i in {1..20}; do
+		rc=0
+		timeout 1 bash -c "echo $2 >$1/xprt_state" || rc=$?
+		[ $rc = 124 ] || return $rc
+		echo "attempt $i was not woken"
+	done
+	return 124
+}
 xprt_connections() { [ "$(live_connections)" = "$1" ]; }
 xprt_offline() {
 	local xprt
