@@ -17,9 +17,7 @@
 /* Most WRs, less the drain's, that fit a queue and the CQ that reports them */
 static u32 queue_room(const struct rpcrdma_device_limits *dev)
 {
-	u32 depth = min(dev->max_qp_wr, dev->max_cqe);
-
-	return depth > DRAIN_WRS ? depth - DRAIN_WRS : 0;
+	return max(min(dev->max_qp_wr, dev->max_cqe), DRAIN_WRS) - DRAIN_WRS;
 }
 
 /* Fewest of an MR: two hold a page at any alignment, one none */
@@ -58,17 +56,17 @@ static u64 data_wrs(const struct rpcrdma_queue_sizes *sizes,
 	return 2 * mrs + want->rw_wrs;
 }
 
-/* Forward credits that fit beside @bc reverse ones; 0 if none */
+/* Forward credits that fit beside the reverse ones; 0 if none */
 static u32 fit_credits(const struct rpcrdma_queue_sizes *sizes,
 		       const struct rpcrdma_queue_want *want,
-		       const struct rpcrdma_device_limits *dev, u32 bc)
+		       const struct rpcrdma_device_limits *dev)
 {
 	u64 data = data_wrs(sizes, want);
 	u32 room = queue_room(dev), credits;
 
-	if (room < bc + (1 + data))
+	if (room < sizes->bc_credits + (1 + data))
 		return 0;
-	room -= bc;
+	room -= sizes->bc_credits;
 	credits = room / (1 + (u32)data);
 	if (credits >= DATA_CALLS)
 		credits = room - DATA_CALLS * data;
@@ -81,14 +79,12 @@ static bool plan_credits(struct rpcrdma_queue_sizes *sizes,
 			 const struct rpcrdma_queue_want *want,
 			 const struct rpcrdma_device_limits *dev)
 {
-	u32 bc = want->bc_credits;
-
-	sizes->credits = fit_credits(sizes, want, dev, bc);
-	if (!sizes->credits && bc > 1) {
-		bc = 1;
-		sizes->credits = fit_credits(sizes, want, dev, bc);
+	sizes->bc_credits = want->bc_credits;
+	sizes->credits = fit_credits(sizes, want, dev);
+	if (!sizes->credits && sizes->bc_credits > 1) {
+		sizes->bc_credits = 1;
+		sizes->credits = fit_credits(sizes, want, dev);
 	}
-	sizes->bc_credits = bc;
 	return sizes->credits;
 }
 
@@ -232,22 +228,24 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
  *
  * A Responder cannot see the Calls that a Requester holds back for lack of credits,
  * only how many of those that it has are used at a time, and how often. Long Calls
- * must not use up the credits of others: so half of them are many.
+ * must not use up the credits of others: so half of them are many. Where there is no
+ * memory for more, the same credits are asked about once a second.
  *
- * Return: true once for each time of frequent use, and while many are in use.
+ * Return: true once for each time of frequent use, and when many are in use.
  */
 bool rpcrdma_plan_more_credits(struct rpcrdma_credit_use *use, u32 credits,
 			       u32 calls, u64 recvs, u64 now, u64 second)
 {
-	bool busy = now - use->since < second;
+	bool recent = now - use->since < second;
+	bool many = calls >= credits - credits / 2 &&
+		    (!recent || credits != use->credits);
 
-	if (calls >= credits - credits / 2)
-		return true;
-	if (recvs - use->recvs < (u64)credits * BUSY_CALLS)
+	if (!many && recvs - use->recvs < (u64)credits * BUSY_CALLS)
 		return false;
+	use->credits = credits;
 	use->recvs = recvs;
 	use->since = now;
-	return busy;
+	return many || recent;
 }
 
 /* More would need high orders of pages, which a machine runs out of */

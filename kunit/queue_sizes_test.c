@@ -246,7 +246,7 @@ static void plan_page_share(struct kunit *test)
 
 /*
  * Four Calls for each credit within a second, each time from the last look on; or
- * half of the credits in use
+ * half of the credits in use, for each number of credits or once a second
  */
 static void plan_more_credits(struct kunit *test)
 {
@@ -257,23 +257,32 @@ static void plan_more_credits(struct kunit *test)
 	} c[] = {
 		{ 8, 1, 1, 500, false },
 		{ 8, 3, 31, 1099, false },
+		/* Many in use */
 		{ 8, 4, 31, 1099, true },
-		{ 8, 8, 31, 1099, true },
-		{ 9, 4, 31, 1099, false },
-		{ 9, 5, 31, 1099, true },
-		{ U32_MAX, 1U << 31, 31, 1099, true },
-		{ 8, 1, 32, 1099, true },
-		/* Seen at 1099 */
-		{ 16, 1, 95, 1100, false },
-		{ 16, 1, 96, 2099, false },
-		{ 16, 1, 159, 2100, false },
-		{ 16, 1, 160, 3098, true },
+		{ 16, 7, 32, 1100, false },
+		{ 16, 8, 33, 1100, true },
+		{ 17, 8, 34, 1101, false },
+		{ 17, 9, 35, 1101, true },
+		{ U32_MAX, 1U << 31, 36, 1102, true },
+		/* There was no memory for more */
+		{ U32_MAX, U32_MAX, 37, 2101, false },
+		{ U32_MAX, U32_MAX, 38, 2102, true },
+		{ U32_MAX, U32_MAX, 39, 2103, false },
+		/* Often in use */
+		{ 8, 1, 69, 2200, false },
+		{ 8, 1, 70, 3101, true },
+		{ 8, 8, 102, 4100, true },
+		{ 16, 1, 165, 4101, false },
+		{ 16, 1, 166, 5099, true },
+		{ 16, 1, 230, 6099, false },
+		{ 16, 1, 293, 6100, false },
+		{ 16, 1, 294, 7098, true },
 		/* The connection was idle, and is busy again */
-		{ 32, 1, 161, 1000000, false },
-		{ 32, 1, 288, 1000001, false },
-		{ 32, 1, 416, 1000002, true },
-		{ U32_MAX, 1, 4ULL * U32_MAX + 415, 1000003, false },
-		{ U32_MAX, 1, 4ULL * U32_MAX + 416, 1000003, true },
+		{ 32, 1, 295, 1000000, false },
+		{ 32, 1, 422, 1000001, false },
+		{ 32, 1, 550, 1000002, true },
+		{ U32_MAX, 1, 4ULL * U32_MAX + 549, 1000003, false },
+		{ U32_MAX, 1, 4ULL * U32_MAX + 550, 1000003, true },
 	};
 	struct rpcrdma_credit_use use = { .since = 100 };
 	u32 i;

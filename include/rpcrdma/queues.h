@@ -40,6 +40,7 @@ struct rpcrdma_queue_want {
 struct rpcrdma_credit_use {
 	u64	recvs;		/* messages received, at @since */
 	u64	since;		/* the last look after enough of them */
+	u32	credits;	/* there were, at @since */
 };
 
 /* Result of rpcrdma_plan_queues() */
