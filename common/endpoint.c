@@ -231,7 +231,7 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 {
 	struct rpcrdma_ep *ep;
 
-	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	ep = kzalloc_node(sizeof(*ep), GFP_KERNEL, attr->node);
 	if (!ep)
 		return NULL;
 	kref_init(&ep->kref);

@@ -173,8 +173,7 @@ static int rpcrdma_block_create(struct rpcrdma_recvq *rq,
 					  node, gfp | __GFP_NORETRY | __GFP_NOWARN);
 	if (rc) {
 		nr = 1;
-		rc = rpcrdma_dmabuf_alloc(block, rq->size, DMA_FROM_DEVICE,
-					  node, gfp);
+		rc = rpcrdma_dmabuf_alloc(block, rq->size, DMA_FROM_DEVICE, node, gfp);
 	}
 	if (!rc)
 		rc = rpcrdma_dmabuf_map(rq->ep, block);
@@ -219,10 +218,8 @@ static void rpcrdma_recv_set_free(struct rpcrdma_recv_set *set)
 {
 	u32 i;
 
-	for (i = 0; i < set->nr_blocks; i++) {
-		rpcrdma_dmabuf_unmap(&set->blocks[i]);
+	for (i = 0; i < set->nr_blocks; i++)
 		rpcrdma_dmabuf_free(&set->blocks[i]);
-	}
 	kvfree(set->blocks);
 	kvfree(set->recvs);
 	kfree(set);

@@ -37,9 +37,8 @@ static const char *const fault_names[__RPCRDMA_FAULT_MAX] = {
  */
 const char *rpcrdma_fault_name(enum rpcrdma_fault fault)
 {
-	if ((u32)fault >= ARRAY_SIZE(fault_names))
-		return "unknown fault";
-	return fault_names[fault];
+	return (u32)fault < ARRAY_SIZE(fault_names) ? fault_names[fault] :
+						      "unknown fault";
 }
 
 /* The word that says whether an optional item follows (RFC 4506, 4.19) */

@@ -135,7 +135,7 @@ struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn)
 		return call;
 	}
 	call = kzalloc_node(sizeof(*call), GFP_NOIO,
-			    ibdev_to_node(conn->ep->device));
+			    rpcrdma_ep_node(conn->ep));
 	if (call) {
 		call->conn = conn;
 		call->reads.dir = DMA_FROM_DEVICE;
@@ -190,8 +190,9 @@ int svc_rdma_call_own_pages(struct svc_rdma_call *call, struct svc_rqst *rqstp,
 
 	WARN_ON_ONCE(call->nr_pages); /* I9 */
 	if (!call->pages)
-		call->pages = kmalloc_array(rpcrdma_serv_pages(rqstp->rq_server),
-					    sizeof(*call->pages), GFP_NOIO);
+		call->pages = kmalloc_array_node(rpcrdma_serv_pages(rqstp->rq_server),
+						 sizeof(*call->pages), GFP_NOIO,
+						 rpcrdma_ep_node(call->conn->ep));
 	if (!call->pages)
 		return -ENOMEM;
 	spin_lock(&pool->lock);
@@ -255,7 +256,7 @@ static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 	spin_unlock(&conn->lock);
 	if (!may_alloc)
 		return ERR_PTR(-ENOBUFS);
-	send = kzalloc_node(sizeof(*send), gfp, ibdev_to_node(ep->device));
+	send = kzalloc_node(sizeof(*send), gfp, rpcrdma_ep_node(ep));
 	if (!send)
 		goto out_uncount;
 	send->conn = conn;
@@ -393,8 +394,9 @@ int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
 {
 	WARN_ON_ONCE(send->nr_pages); /* I9 */
 	if (!send->pages)
-		send->pages = kmalloc_array(rpcrdma_serv_pages(send->conn->xprt.xpt_server),
-					    sizeof(*send->pages), GFP_NOIO);
+		send->pages = kmalloc_array_node(rpcrdma_serv_pages(send->conn->xprt.xpt_server),
+						 sizeof(*send->pages), GFP_NOIO,
+						 rpcrdma_ep_node(send->conn->ep));
 	if (!send->pages)
 		return -ENOMEM;
 	/* nfsd may have left gaps among them */

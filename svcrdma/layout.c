@@ -105,9 +105,8 @@ bool rpcrdma_msg_iter_next(struct rpcrdma_msg_iter *it,
 	}
 
 	limit = it->have_data ? it->data.position - it->msg : U32_MAX;
-	if (it->hdr->pzrc_bytes)
-		return next_base(it, ext, limit);
-	return next_inline(it, ext, limit);
+	return it->hdr->pzrc_bytes ? next_base(it, ext, limit) :
+				     next_inline(it, ext, limit);
 }
 
 /* Where a Call has the flavor of its credential, RFC 5531, sections 8.2 and 9 */

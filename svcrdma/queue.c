@@ -127,7 +127,8 @@ int svc_rdma_queue_setup(struct svc_rdma_conn *conn)
 	u32 size = roundup_pow_of_two(conn->ep->sizes.recvs);
 	struct svc_rdma_queue *queue = &conn->queue;
 
-	queue->ring = kmalloc_array(size, sizeof(*queue->ring), GFP_NOIO);
+	queue->ring = kmalloc_array_node(size, sizeof(*queue->ring), GFP_NOIO,
+					 rpcrdma_ep_node(conn->ep));
 	if (!queue->ring)
 		return -ENOMEM;
 	queue->mask = size - 1;

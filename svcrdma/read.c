@@ -26,9 +26,8 @@ static void reads_done(struct rpcrdma_chain *chain, enum ib_wc_status status)
 /* Where the bytes that go into pages begin in the message */
 static u32 pages_begin(const struct svc_rdma_call *call)
 {
-	if (call->layout != RPCRDMA_LAYOUT_CHUNK)
-		return 0;
-	return call->recv->hdr.ddp_position;
+	return call->layout == RPCRDMA_LAYOUT_CHUNK ?
+	       call->recv->hdr.ddp_position : 0;
 }
 
 /* Pages for the message, or for its only chunk and the bytes behind it */

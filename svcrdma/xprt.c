@@ -198,7 +198,7 @@ static void conn_set_addresses(struct svc_rdma_conn *conn,
 }
 
 static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
-					 const struct ib_device *device)
+					 struct ib_device *device)
 {
 	struct svc_serv *serv = conn->xprt.xpt_server;
 	u32 pages = DIV_ROUND_UP(serv->sv_max_payload, PAGE_SIZE) + 1;
@@ -210,6 +210,7 @@ static struct rpcrdma_ep *conn_create_ep(struct svc_rdma_conn *conn,
 		.ops		= &ep_ops,
 		.owner		= conn,
 		.net		= conn->xprt.xpt_net,
+		.node		= ibdev_to_node(device),
 		.responder	= true,
 		.want = {
 			.credits	= credits,

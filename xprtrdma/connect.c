@@ -96,6 +96,7 @@ static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 		.ops = &xprt_rdma_client_ops,
 		.owner = rx,
 		.net = rx->xprt.xprt_net,
+		.node = NUMA_NO_NODE,
 		.want = {
 			.credits = rx->xprt.max_reqs,
 			.bc_credits = XPRT_RDMA_BC_CREDITS,

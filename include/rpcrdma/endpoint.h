@@ -232,6 +232,7 @@ struct rpcrdma_ep_ops {
  * @ops: the side's callbacks
  * @owner: for the side's own use: ep->owner
  * @net: network namespace
+ * @node: of the device, if it is known by now, or NUMA_NO_NODE
  * @responder: accepts connections, initiates RDMA Reads and Writes; else a
  *	Requester
  * @want: queue depths asked for
@@ -253,6 +254,7 @@ struct rpcrdma_ep_attr {
 	const struct rpcrdma_ep_ops *ops;
 	void *owner;
 	struct net *net;
+	int node;
 	bool responder;
 	struct rpcrdma_queue_want want;
 	u32 inline_send;

@@ -73,9 +73,10 @@ static inline void *__fail_kzalloc(size_t size, gfp_t gfp)
 	return kzalloc(size, gfp);
 }
 
-static inline void *__fail_kmalloc_array(size_t n, size_t size, gfp_t gfp)
+static inline void *__fail_kmalloc_array_node(size_t n, size_t size, gfp_t gfp,
+					      int node)
 {
-	return kmalloc_array(n, size, gfp);
+	return kmalloc_array_node(n, size, gfp, node);
 }
 
 static inline void *__fail_kvmalloc(size_t size, gfp_t gfp)
@@ -168,8 +169,8 @@ __fail_alloc_workqueue(const char *name, unsigned int flags, int max_active)
 #define kmalloc(...) RPCRDMA_ALLOC(NULL, __fail_kmalloc(__VA_ARGS__))
 #undef kzalloc
 #define kzalloc(...) RPCRDMA_ALLOC(NULL, __fail_kzalloc(__VA_ARGS__))
-#undef kmalloc_array
-#define kmalloc_array(...) RPCRDMA_ALLOC(NULL, __fail_kmalloc_array(__VA_ARGS__))
+#undef kmalloc_array_node
+#define kmalloc_array_node(...) RPCRDMA_ALLOC(NULL, __fail_kmalloc_array_node(__VA_ARGS__))
 #undef kvmalloc
 #define kvmalloc(...) RPCRDMA_ALLOC(NULL, __fail_kvmalloc(__VA_ARGS__))
 #undef kmalloc_node
