@@ -284,9 +284,7 @@ void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep)
 	l->max_init_rd_atom = attrs->max_qp_init_rd_atom;
 	l->max_frwr_pages = frwr ? attrs->max_fast_reg_page_list_len : 0;
 	ep->sg_gaps = attrs->kernel_cap_flags & IBK_SG_GAPS_REG;
-	/* RFC 8797, section 4.1: R tells that we can be invalidated, or can
-	 * invalidate; both rest upon the same device capability.
-	 */
+	/* R (RFC 8797, 4.1): can be invalidated, or invalidate. A device has both or neither */
 	ep->local.remote_inv = frwr;
 }
 

@@ -414,6 +414,8 @@ void svc_rdma_exit(void)
 	svc_unreg_xprt_class(&svc_rdma_class);
 	xprt_unregister_transport(&svc_rdma_bc_class);
 	svc_rdma_conns_wait();
+	/* The last teardown may still give back the pages of the pools */
+	flush_workqueue(rpcrdma_wq);
 	svc_rdma_sysctl_exit();
 	svc_rdma_pools_free();
 }

@@ -59,7 +59,7 @@ struct svc_rdma_page_limit {
 
 /**
  * struct svc_rdma_queue - next jobs of a connection: private to queue.c
- * @lock: protects all of it; a plain one, as nothing runs in a softirq
+ * @lock: protects all of it; taken in softirqs, too
  * @detached: sunrpc has detached the svc_xprt: do not touch it any more
  * @ring: Receives that no thread has taken yet, with room for all
  * @mask: its size, less one

@@ -189,9 +189,7 @@ static void conn_set_addresses(struct svc_rdma_conn *conn,
 
 	svc_xprt_set_local(&conn->xprt, local, svc_addr_len(local));
 	svc_xprt_set_remote(&conn->xprt, peer, svc_addr_len(peer));
-	/* The duplicate request cache must know a client that reconnects, and
-	 * the CM gives it another port then.
-	 */
+	/* The duplicate request cache must know a client that reconnects from another port */
 	rpc_set_port((struct sockaddr *)&conn->xprt.xpt_remote, 0);
 	if (rpc_cmp_addr(peer, local))
 		set_bit(XPT_LOCAL, &conn->xprt.xpt_flags);

@@ -7,7 +7,8 @@
  * give it when the module is loaded: that site fails the next time it is
  * reached, and that time only.
  *
- * slow_dereg lets each ib_dereg_mr() take that many milliseconds more.
+ * slow_dereg lets each ib_dereg_mr() take that many milliseconds more, slow_last
+ * whoever counts down to nothing by atomic_dec_and_test().
  */
 
 #include <linux/debugfs.h>
@@ -110,6 +111,10 @@ static const struct kernel_param_ops rpcrdma_alloc_ops = {
 unsigned int rpcrdma_slow_dereg;
 module_param_named(slow_dereg, rpcrdma_slow_dereg, uint, 0600);
 MODULE_PARM_DESC(slow_dereg, "milliseconds that each deregistration takes");
+
+unsigned int rpcrdma_slow_last;
+module_param_named(slow_last, rpcrdma_slow_last, uint, 0600);
+MODULE_PARM_DESC(slow_last, "milliseconds that the last of a count takes");
 
 module_param_cb(fail_site, &rpcrdma_alloc_ops, NULL, 0600);
 MODULE_PARM_DESC(fail_site, "place of an allocation to fail once");

@@ -244,6 +244,21 @@ static inline int __slow_ib_dereg_mr(struct ib_mr *mr)
 
 #define ib_dereg_mr(mr) __slow_ib_dereg_mr(mr)
 
+/* Whoever counts down to nothing is interrupted there for rpcrdma.slow_last ms */
+extern unsigned int rpcrdma_slow_last;
+
+static inline bool __slow_atomic_dec_and_test(atomic_t *v)
+{
+	bool last = atomic_dec_and_test(v);
+
+	if (last)
+		mdelay(rpcrdma_slow_last);
+	return last;
+}
+
+#undef atomic_dec_and_test
+#define atomic_dec_and_test(v) __slow_atomic_dec_and_test(v)
+
 /* The device did not flush its queues in time */
 #undef time_is_before_jiffies
 #define time_is_before_jiffies(end) RPCRDMA_ALLOC(true, time_after(jiffies, end))
