@@ -44,8 +44,10 @@
 #endif
 
 /* rxe of 6.1 completes work requests in softirqs, later ones in a workqueue */
-#define RPCRDMA_RXE_COMPLETES_IN_THREAD \
-	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0))
+#define RPCRDMA_RXE_COMPLETES_IN_THREAD (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0))
+
+/* nfsd of 7.2 takes the data of a WRITE from any bytes of pages, not from virtual memory */
+#define RPCRDMA_NFSD_WANTS_RANGE (LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0))
 
 /*
  * 6.1 queues a callback for the service's threads in a list with a lock of its
@@ -148,11 +150,9 @@ do {									\
 #define rpcrdma_serv_pages(serv)	svc_serv_maxpages(serv)
 /* One more than a thread of older kernels has, and than a Call needs */
 #define rpcrdma_rqst_pages(rqstp)	((rqstp)->rq_maxpages - 1)
-#define rpcrdma_rqst_begin(rqstp)					\
-	((rqstp)->rq_next_page = (rqstp)->rq_respages)
+#define rpcrdma_rqst_begin(rqstp) ((rqstp)->rq_next_page = (rqstp)->rq_respages)
 #define rpcrdma_rqst_call_has(rqstp, nr)	do { } while (0)
-#define rpcrdma_rqst_call_gap(rqstp, nr)				\
-	((rqstp)->rq_pages_nfree = (nr) + 1)
+#define rpcrdma_rqst_call_gap(rqstp, nr) ((rqstp)->rq_pages_nfree = (nr) + 1)
 /* The first page changes places with the last one that is released */
 #define rpcrdma_rqst_keep_first(rqstp)					\
 do {									\
@@ -174,8 +174,7 @@ do {									\
 	((rqstp)->rq_next_page = min((page) + 1, (rqstp)->rq_page_end))
 #else
 #define rpcrdma_serv_pages(serv)	RPCSVC_MAXPAGES
-#define rpcrdma_rqst_pages(rqstp)					\
-	((rqstp)->rq_page_end - (rqstp)->rq_pages)
+#define rpcrdma_rqst_pages(rqstp) ((rqstp)->rq_page_end - (rqstp)->rq_pages)
 #define rpcrdma_rqst_begin(rqstp)	rpcrdma_rqst_call_has(rqstp, 0)
 #define rpcrdma_rqst_call_has(rqstp, nr)				\
 do {									\

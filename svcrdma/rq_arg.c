@@ -145,7 +145,9 @@ int svc_rdma_arg_from_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	}
 	fill_gaps(rqstp, hdr);
 	base = page_address(rqstp->rq_pages[0]);
-	head = rpcrdma_plan_head(hdr, page_of, rqstp, PAGE_SIZE);
+	head = RPCRDMA_NFSD_WANTS_RANGE ?
+	       rpcrdma_plan_head(hdr, page_of, rqstp, PAGE_SIZE) :
+	       min_t(u64, hdr->msg_len, PAGE_SIZE);
 	if (!head)
 		return -EOPNOTSUPP;
 	if (head > PAGE_SIZE) {
