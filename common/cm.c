@@ -118,7 +118,7 @@ static int rpcrdma_ep_cm_event(struct rdma_cm_id *id,
 		rpcrdma_ep_fail(ep, -ECONNRESET, NULL);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		rpcrdma_ep_fail(ep, -ENETUNREACH,
+		rpcrdma_ep_fail(ep, -EHOSTUNREACH,
 				"the local address moved to another device");
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:

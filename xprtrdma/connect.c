@@ -194,10 +194,10 @@ static void xprt_rdma_connected(struct xprt_rdma *rx)
 }
 
 /*
- * Some errors end an RPC at once, soft or hard. That is right for the first
- * connection of a mount: it reports the error. A mount that exists, or makes
- * further connections (nconnect), must survive until the device or the server
- * is back.
+ * Some errors end an RPC at once, soft or hard: in network namespaces of 7.2 also
+ * -ENETUNREACH. That is right for the first connection of a mount: it reports
+ * the error. A mount that exists, or makes further connections (nconnect), must
+ * survive until the device or the server is back.
  */
 static int xprt_rdma_connect_error(const struct xprt_rdma *rx, int rc)
 {
@@ -220,7 +220,7 @@ static int xprt_rdma_connect_error(const struct xprt_rdma *rx, int rc)
 		/* Ends a soft-connect RPC at once, unlike -ETIMEDOUT */
 		return -EHOSTUNREACH;
 	}
-	return rx->mounting ? rc : -ENETUNREACH;
+	return rx->mounting ? rc : -EHOSTUNREACH;
 }
 
 /* Return: true if the back-off is not over. The worker polls each second. */

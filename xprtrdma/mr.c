@@ -43,15 +43,16 @@ static void xprt_rdma_mr_unmap(struct xprt_rdma_mr *mr)
 
 static struct xprt_rdma_mr *xprt_rdma_mr_alloc(struct rpcrdma_ep *ep, bool gaps)
 {
+	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN;
 	struct xprt_rdma_mr *mr;
 	int rc = -ENOMEM;
 
-	mr = kzalloc_node(sizeof(*mr), GFP_KERNEL, rpcrdma_ep_node(ep));
+	mr = kzalloc_node(sizeof(*mr), gfp, rpcrdma_ep_node(ep));
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	/* A little more than two pages for 1 MiB: kmalloc would take four */
 	mr->sgl = rpcrdma_alloc_exact(xprt_rdma_sgl_bytes(ep),
-				      rpcrdma_ep_node(ep), GFP_KERNEL);
+				      rpcrdma_ep_node(ep), gfp);
 	if (!mr->sgl)
 		goto out_mr;
 	mr->mr = ib_alloc_mr(ep->pd, gaps ? IB_MR_TYPE_SG_GAPS :
@@ -76,7 +77,7 @@ out_mr:
 	return ERR_PTR(rc);
 }
 
-/* Return: how many were added, at most @nr and up to the limit */
+/* Return: how many were added, at most @nr and up to the limit, while the ep is of use */
 static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 				      struct rpcrdma_ep *ep, bool gaps,
 				      unsigned int nr)
@@ -86,7 +87,8 @@ static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 	struct xprt_rdma_mr *mr;
 	unsigned int added;
 
-	for (added = 0; added < nr && kind->count < kind->limit; added++) {
+	for (added = 0; added < nr && kind->count < kind->limit &&
+	     READ_ONCE(ep->state) < RPCRDMA_EP_CLOSING; added++) {
 		mr = xprt_rdma_mr_alloc(ep, gaps);
 		if (IS_ERR(mr)) {
 			/* Once for a connection: it is retried */
@@ -113,16 +115,15 @@ static bool xprt_rdma_mrs_short(const struct xprt_rdma_mr_kind *kind)
 	return READ_ONCE(kind->nr_idle) < MRS_IDLE && kind->count < kind->limit;
 }
 
-/* Doubles the pool, so that a busy connection soon has as many as it needs */
+/* Double the pool, so that a busy connection soon has as many as it needs */
 static void xprt_rdma_mrs_grow(struct work_struct *work)
 {
 	struct xprt_rdma_mr_pool *pool =
 		container_of(work, struct xprt_rdma_mr_pool, grow.work);
 	struct xprt_rdma *rx = container_of(pool, struct xprt_rdma, pool);
 	struct rpcrdma_ep *ep = READ_ONCE(pool->ep);
-	unsigned int reserves, noio, gaps;
+	unsigned int reserves, noio, gaps, nr;
 	struct xprt_rdma_mr_kind *kind;
-	bool retry = false;
 
 	/* ep is valid: the release waits for us before it goes away */
 	if (!ep || !rpcrdma_ep_live(ep))
@@ -132,12 +133,12 @@ static void xprt_rdma_mrs_grow(struct work_struct *work)
 	reserves = xprt_rdma_use_reserves(rx);
 	for (gaps = 0; gaps < 2; gaps++) {
 		kind = &pool->kinds[gaps];
+		/* Of the reserves, a few at a time */
+		nr = current->flags & PF_MEMALLOC ? MRS_IDLE : kind->count;
 		if (xprt_rdma_mrs_short(kind) &&
-		    !xprt_rdma_mrs_add(rx, ep, gaps, kind->count))
-			retry = true;
+		    !xprt_rdma_mrs_add(rx, ep, gaps, nr))
+			queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
 	}
-	if (retry)
-		queue_delayed_work(xprtiod_workqueue, &pool->grow, GROW_RETRY);
 	rpcrdma_rpc_write_space(&rx->xprt);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
