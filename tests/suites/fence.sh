@@ -152,3 +152,36 @@ suite_slow_dereg() {
 	check "umount slow_dereg vers=3" umount_nfs
 	module_sysctl rdma_max_inline_read
 }
+
+# The acknowledgements of the client's Sends are lost, Replies are not: an inline RPC, with
+# data or without, is complete with its Reply. The device repeats Sends for 7 s before it
+# takes the connection for lost.
+unacked_rpcs() {
+	local n
+	for n in 1 2 3 4; do
+		stat -c %s $MNT/unacked
+		dd if=$MNT/unacked of=/dev/null bs=4k count=1 iflag=direct status=none
+		dd if=/dev/zero of=$MNT/unacked bs=4k count=1 oflag=direct conv=notrunc,nocreat status=none
+	done
+}
+unacked_io() {
+	local before
+	before=$(connects)
+	acks_lost
+	trap acks_back EXIT
+	export -f unacked_rpcs
+	MNT=$MNT timeout 5 bash -ec unacked_rpcs
+	trap - EXIT
+	acks_back
+	iocheck write -l 64k -b 4k -s 3 -d $MNT/unacked
+	iocheck verify -l 64k -b 4k -s 3 -d $MNT/unacked
+	echo "connects $before -> $(connects)"
+	[ "$(connects)" = "$before" ]
+}
+suite_unacked() {
+	check "mount unacked vers=3" mount_nfs vers=3,noac
+	mountpoint -q $MNT || return 0
+	check "prepare unacked" iocheck write -l 4k -b 4k -s 2 -d -t $MNT/unacked
+	check "inline RPCs without acknowledgements" unacked_io
+	check "umount unacked vers=3" umount_nfs
+}
