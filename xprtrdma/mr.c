@@ -77,7 +77,7 @@ out_mr:
 	return ERR_PTR(rc);
 }
 
-/* Return: how many were added, at most @nr and up to the limit, while the ep is of use */
+/* Return: how many were added, at most @nr and up to the limit; none once @ep closes */
 static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 				      struct rpcrdma_ep *ep, bool gaps,
 				      unsigned int nr)

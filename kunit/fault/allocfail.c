@@ -8,7 +8,7 @@
  * reached, and that time only.
  *
  * slow_dereg lets each ib_dereg_mr() take that many milliseconds more, slow_last
- * whoever counts down to nothing by atomic_dec_and_test().
+ * each atomic_dec_and_test() that reaches zero.
  */
 
 #include <linux/debugfs.h>

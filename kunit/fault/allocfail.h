@@ -244,7 +244,7 @@ static inline int __slow_ib_dereg_mr(struct ib_mr *mr)
 
 #define ib_dereg_mr(mr) __slow_ib_dereg_mr(mr)
 
-/* Whoever counts down to nothing is interrupted there for rpcrdma.slow_last ms */
+/* rpcrdma.slow_last ms between a count of zero and the code that depends on it */
 extern unsigned int rpcrdma_slow_last;
 
 static inline bool __slow_atomic_dec_and_test(atomic_t *v)

@@ -119,12 +119,22 @@ abandon_logged() {
 	dmesg | grep -qE 'server .*: connection lost: remote access error \(-104\), (un)?signalled WR, vendor error 0x[0-9a-f]+$'
 }
 
-# The client's device ends its queue pair as well and tells its own side. Then the client's
-# Disconnect Request may be there before the server's completion, and only the client's
-# log speaks of it.
+# The client's device ends its queue pair as well. When the client's Disconnect Request is
+# faster than the server's completion, the server has nothing to log: then once more. rxe
+# of 7.2 names the cause to the client, which may always be faster.
 abandon_said() {
-	on_server abandon_logged ||
-		dmesg | grep -qE 'client .*: connection lost: (device ended the queue pair|QP access error) \(-104\)'
+	local n
+	for n in 1 2 3; do
+		! on_server abandon_logged || return 0
+		case $(uname -r) in
+		6.*) abandon_kill_sync ;;
+		*)
+			dmesg | grep -q 'connection lost: QP access error (-104)'
+			return
+			;;
+		esac
+	done
+	on_server abandon_logged
 }
 
 # umount ends in time, and says why it cannot
@@ -185,7 +195,7 @@ abandon_one() {
 	check "prepare abandon vers=$v" iocheck write -l 256k -b 256k -d $MNT/file
 	check "kill -9 with READDIR in flight vers=$v" abandon_kill_sync
 	[ "$PEER_MODULE" = stock ] ||
-		check "a log says what ended the connection vers=$v" abandon_said
+		check "the server's log says which completion failed vers=$v" abandon_said
 	check "kill -9 with a direct READ in flight vers=$v" abandon_kill_direct READ $get
 	check "kill -9 with a direct WRITE in flight vers=$v" abandon_kill_direct WRITE $put
 	check "umount -f with a READ in flight vers=$v" abandon_force READ $get

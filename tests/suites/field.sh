@@ -110,9 +110,8 @@ xprts_main() {
 		! grep -qx "main_xprt=$1" "$dir/xprt_info" || echo "$dir"
 	done
 }
-# xprt_set XPRT STATE: the kernel wants the transport's send lock for it and waits. But whoever
-# lets go of that lock does not wake who waits like this (xprt_clear_locked() in sunrpc),
-# on a busy transport a write may sleep for good. So: again.
+# xprt_set XPRT STATE: the write waits for the transport's send lock, which sunrpc releases
+# without a wake-up (xprt_clear_locked()). On a busy transport it may sleep for good: again.
 xprt_set() {
 	local rc i
 	for i in {1..20}; do

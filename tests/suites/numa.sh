@@ -35,12 +35,11 @@ numa_begin() {
 	echo 1 >$NUMA_TRACE/events/kmem/mm_page_alloc/enable
 	echo eth0 >$NUMA_OF
 }
-# Also when nothing has begun
 numa_end() {
 	echo >$NUMA_OF
 	echo 0 >$NUMA_TRACE/tracing_on
 	cp $NUMA_TRACE/trace /run/numa.trace
-	grep -q 'overrun: 0' $NUMA_TRACE/per_cpu/cpu0/stats
+	grep -qx 'overrun: 0' $NUMA_TRACE/per_cpu/cpu0/stats
 }
 
 # numa_asked ANYWHERE FUNCTION...: each of them asked for node 1, and all others that are not in

@@ -203,9 +203,10 @@ removal_more() {
 	done
 }
 
-# As in a network namespace: an RPC that hears of no network ends. A device that is gone
-# is none of that.
+# As in a network namespace: -ENETUNREACH ends an RPC. The removal of a device must not be
+# reported by that error.
 removal_neterrors() { case $(uname -r) in 6.*) ;; *) echo ",fatal_neterrors=ENETDOWN:ENETUNREACH" ;; esac; }
+
 suite_removal() {
 	local LOOPS=${LOOPS:-5}
 	removal_begin "proto=rdma,port=20049$(removal_neterrors)"
