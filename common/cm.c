@@ -42,7 +42,7 @@ static void rpcrdma_ep_set_private(struct rpcrdma_ep *ep,
 static void rpcrdma_ep_established(struct rpcrdma_ep *ep,
 				   const struct rdma_cm_event *event)
 {
-	if (!ep->responder)
+	if (!ep->attr.responder)
 		rpcrdma_ep_read_private(ep, &event->param.conn);
 	ep->created = jiffies;
 	if (!rpcrdma_ep_change_state(ep, RPCRDMA_EP_LIVE))
@@ -141,7 +141,7 @@ static int rpcrdma_ep_wait_step(struct rpcrdma_ep *ep, unsigned long timeout,
 	long left = timeout;
 
 	while (!wait_for_completion_timeout(&ep->cm_done, min_t(long, left, HZ))) {
-		if (ep->ops->unwanted && ep->ops->unwanted(ep)) {
+		if (ep->attr.ops->unwanted && ep->attr.ops->unwanted(ep)) {
 			rpcrdma_ep_fail(ep, -ENOTCONN, NULL);
 			break;
 		}
@@ -161,7 +161,7 @@ static int rpcrdma_ep_resolve(struct rpcrdma_ep *ep, const struct sockaddr *src,
 	struct rdma_cm_id *id;
 	int rc;
 
-	id = rdma_create_id(ep->net, rpcrdma_ep_cm_event, ep, RDMA_PS_TCP,
+	id = rdma_create_id(ep->attr.net, rpcrdma_ep_cm_event, ep, RDMA_PS_TCP,
 			    IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
@@ -202,7 +202,7 @@ static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
 	rc = rdma_connect(ep->id, &param);
 	if (rc)
 		return rc;
-	return rpcrdma_ep_wait_step(ep, ep->connect_timeout,
+	return rpcrdma_ep_wait_step(ep, ep->attr.connect_timeout,
 				    "peer does not answer");
 }
 
@@ -299,7 +299,7 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 		ep->id = NULL;
 		ep->device = NULL;
 		/* The teardown would have dropped these */
-		put_net(ep->net);
+		put_net(ep->attr.net);
 		rpcrdma_ep_put(ep);
 	}
 	return rc;

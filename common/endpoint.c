@@ -121,7 +121,7 @@ static bool rpcrdma_ep_all_back(struct rpcrdma_ep *ep)
 static void rpcrdma_ep_abandon_device(struct rpcrdma_ep *ep)
 {
 	rpcrdma_ep_warn(ep, "device did not flush its queues within 30 s");
-	if (ep->responder) {
+	if (ep->attr.responder) {
 		rpcrdma_recvq_abandon(ep);
 	} else {
 		rpcrdma_ep_destroy_qp(ep);
@@ -168,7 +168,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	 * wait for pages or inodes that only the next connection can free.
 	 */
 	unsigned int noio = memalloc_noio_save();
-	unsigned int reserves = ep->ops->swaps && ep->ops->swaps(ep) ?
+	unsigned int reserves = ep->attr.ops->swaps && ep->attr.ops->swaps(ep) ?
 				memalloc_noreclaim_save() : 0;
 	bool known, drained = true;
 
@@ -180,7 +180,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 		rpcrdma_ep_log_failure(ep);
 	rpcrdma_sendq_open(ep, false);
 	rpcrdma_recvq_stop(ep);
-	ep->ops->closing(ep);
+	ep->attr.ops->closing(ep);
 
 	if (ep->qp) {
 		rdma_disconnect(ep->id);
@@ -191,7 +191,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	if (!drained)
 		rpcrdma_ep_abandon_device(ep);
 	rpcrdma_sendq_flush(ep);
-	ep->ops->release(ep);
+	ep->attr.ops->release(ep);
 	rpcrdma_recvq_unmap(ep);
 	WARN_ON_ONCE(atomic_read(&ep->maps) != atomic_read(&ep->unmaps)); /* I10 */
 
@@ -208,10 +208,10 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	mutex_unlock(&ep->setup_lock);
 
 	rpcrdma_ep_change_state(ep, RPCRDMA_EP_DEAD);
-	put_net(ep->net);
+	put_net(ep->attr.net);
 	complete_all(&ep->gone);
-	if (ep->ops->dead)
-		ep->ops->dead(ep);
+	if (ep->attr.ops->dead)
+		ep->attr.ops->dead(ep);
 	rpcrdma_ep_put(ep);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
@@ -247,19 +247,10 @@ struct rpcrdma_ep *rpcrdma_ep_create(const struct rpcrdma_ep_attr *attr)
 	rpcrdma_sendq_init(&ep->sendq);
 	ep->error_cqe.done = rpcrdma_error_wc;
 
-	ep->ops = attr->ops;
-	ep->owner = attr->owner;
-	ep->responder = attr->responder;
-	ep->net = get_net(attr->net);
-	ep->want = attr->want;
-	ep->connect_timeout = attr->connect_timeout;
-	ep->keepalive = attr->keepalive;
-	ep->recv_poll = attr->recv_poll;
-	ep->last_error = attr->last_error;
-	ep->last_reason = attr->last_reason;
+	ep->attr = *attr;
+	get_net(attr->net);
 	ep->local.send_size = attr->inline_send;
 	ep->local.recv_size = attr->inline_recv;
-	ep->max_version = attr->max_version;
 	ep->version = RPCRDMA_V1;
 	ep->number = atomic_inc_return(&rpcrdma_ep_numbers);
 	strscpy(ep->dev_name, "no device", sizeof(ep->dev_name));
@@ -288,17 +279,9 @@ void rpcrdma_ep_read_limits(struct rpcrdma_ep *ep)
 	ep->local.remote_inv = frwr;
 }
 
-/* As rdma_rw_can_use_mr(), but for ib_core.force_mr, which is for tests */
-static enum rpcrdma_rw_mrs rpcrdma_ep_rw_mrs(const struct rpcrdma_ep *ep)
-{
-	if (rdma_protocol_iwarp(ep->device, ep->id->port_num))
-		return RPCRDMA_RW_MRS_ALL;
-	return ep->device->attrs.max_sgl_rd ? RPCRDMA_RW_MRS_LARGE :
-					      RPCRDMA_RW_MRS_NONE;
-}
-
 static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
 {
+	enum rpcrdma_rw_mrs mrs = RPCRDMA_RW_MRS_NONE;
 	struct rpcrdma_rw_sizes rw;
 	struct ib_qp_init_attr attr = {
 		.event_handler	= rpcrdma_qp_event,
@@ -317,9 +300,13 @@ static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
 	};
 	int rc;
 
-	if (ep->responder) {
-		rw = rpcrdma_plan_rw(&ep->sizes, ep->want.large_reads,
-				     rpcrdma_ep_rw_mrs(ep));
+	if (ep->attr.responder) {
+		/* As rdma_rw_can_use_mr(), but for ib_core.force_mr, which is for tests */
+		if (rdma_protocol_iwarp(ep->device, ep->id->port_num))
+			mrs = RPCRDMA_RW_MRS_ALL;
+		else if (ep->device->attrs.max_sgl_rd)
+			mrs = RPCRDMA_RW_MRS_LARGE;
+		rw = rpcrdma_plan_rw(&ep->sizes, ep->attr.want.large_reads, mrs);
 		ep->rw_ctxs = rw.ctxs;
 		attr.cap.max_rdma_ctxs = rw.ctxs;
 		attr.cap.max_send_wr = rw.send_wrs;
@@ -351,7 +338,7 @@ static int rpcrdma_ep_create_cqs(struct rpcrdma_ep *ep)
 		return PTR_ERR(cq);
 	ep->send_cq = cq;
 	cq = ib_alloc_cq(ep->device, ep, ep->sizes.rq_depth, vector,
-			 ep->recv_poll);
+			 ep->attr.recv_poll);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ep->recv_cq = cq;
@@ -377,7 +364,7 @@ static int rpcrdma_ep_try_queues(struct rpcrdma_ep *ep)
  */
 static int rpcrdma_ep_create_queues(struct rpcrdma_ep *ep)
 {
-	struct rpcrdma_queue_want want = ep->want;
+	struct rpcrdma_queue_want want = ep->attr.want;
 	u32 planned;
 	int rc;
 
@@ -424,8 +411,8 @@ int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
 	rc = rpcrdma_recvq_create(ep);
 	if (rc)
 		return rc;
-	if (ep->ops->setup) {
-		rc = ep->ops->setup(ep);
+	if (ep->attr.ops->setup) {
+		rc = ep->attr.ops->setup(ep);
 		if (rc)
 			return rc;
 	}

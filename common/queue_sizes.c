@@ -45,7 +45,7 @@ static bool plan_mrs(struct rpcrdma_queue_sizes *sizes,
  * Calls that find slots for their data at once: more large RPCs than a connection
  * needs. A Call beyond them waits for slots, as one with more data does.
  */
-#define DATA_CALLS	20U
+#define DATA_CALLS	8U
 
 /* Slots of the Send Queue for the data of a Call, or its MRs: REG_MR, LOCAL_INV */
 static u64 data_wrs(const struct rpcrdma_queue_sizes *sizes,
@@ -94,11 +94,11 @@ static bool plan_credits(struct rpcrdma_queue_sizes *sizes,
  * @want: wishes of the side
  * @dev: limits of the device
  *
- * Each queue has a CQ of its own and one WR for its drain. On the Send Queue a
- * credit costs its Send. One of the first 20 costs a Requester REG_MR and
- * LOCAL_INV for each MR of the largest payload and for one more, a Responder
- * @rw_wrs. A reverse credit costs one Send, since its messages have no chunks
- * (RFC 8167). A Call that needs still more waits for Send Queue slots.
+ * Each queue has a CQ of its own and one WR for its drain. The Send Queue has
+ * slots for the Sends of half the messages, as they leave it long before the next
+ * ones. One of the first 8 credits costs a Requester REG_MR and LOCAL_INV for each
+ * MR of the largest payload and for one more, a Responder @rw_wrs. Reverse messages
+ * have no chunks (RFC 8167). A message that finds no slots waits for them.
  *
  * If the device has less, forward credits go down until they fit; then reverse
  * credits fall to one; batching of Receives takes the rest.
@@ -120,10 +120,10 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 	if (!plan_mrs(sizes, want, dev) || !plan_credits(sizes, want, dev))
 		return -EINVAL;
 
-	sizes->sq_depth = sizes->credits +
-			  min(sizes->credits, DATA_CALLS) * data_wrs(sizes, want) +
-			  sizes->bc_credits + DRAIN_WRS;
 	msgs = sizes->credits + sizes->bc_credits;
+	sizes->sq_depth = rpcrdma_div_up(msgs, 2) +
+			  min(sizes->credits, DATA_CALLS) * data_wrs(sizes, want) +
+			  DRAIN_WRS;
 	sizes->recvs = msgs + min(want->recv_batch, queue_room(dev) - msgs);
 	sizes->rq_depth = sizes->recvs + DRAIN_WRS;
 	return 0;
@@ -133,10 +133,7 @@ int rpcrdma_plan_queues(struct rpcrdma_queue_sizes *sizes,
 #define FEWEST_CREDITS	4U
 
 /* Largest payloads that a Responder has slots for, whatever the credits */
-#define RW_PAYLOADS	3U
-
-/* Least for one RPC: two chunks of sixteen segments each (RFC 8267, section 6.4.2) */
-#define RW_LEAST	48U
+#define RW_PAYLOADS	2U
 
 /**
  * rpcrdma_plan_rw_wrs - Send Queue WRs per credit for RDMA Reads and Writes
@@ -153,12 +150,15 @@ u32 rpcrdma_plan_rw_wrs(u32 payload_pages, u32 sges, u32 credits)
 {
 	u32 wrs = rpcrdma_div_up(payload_pages, max(sges, 1U));
 
-	return rpcrdma_div_up(max(RW_PAYLOADS * wrs, RW_LEAST),
+	return rpcrdma_div_up(max(RW_PAYLOADS * wrs, CHUNK_SEGS),
 			      min(credits, DATA_CALLS));
 }
 
 /* Contexts of rdma_rw for each credit: one for each segment of a chunk */
 #define RW_CTXS		4U
+
+/* Least for one RPC: two chunks of sixteen segments each (RFC 8267, section 6.4.2) */
+#define RW_LEAST	48U
 
 /**
  * rpcrdma_plan_rw - contexts of rdma_rw, and Send Queue WRs beside them
@@ -246,6 +246,23 @@ bool rpcrdma_plan_more_credits(struct rpcrdma_credit_use *use, u32 credits,
 	use->recvs = recvs;
 	use->since = now;
 	return many || recent;
+}
+
+/**
+ * rpcrdma_plan_grant - credits for the header of a message (RFC 8166, section 3.3.1)
+ * @receivable: credits that there are Receives for, at least one
+ * @least: that a connection has in any case, if it has Receives for them
+ * @useful: Calls of all connections that keep the threads busy
+ * @crowded: connections of which Calls wait
+ *
+ * More Calls of one connection than its share of @useful would not be executed
+ * earlier, but delay those of others.
+ *
+ * Return: at least one.
+ */
+u32 rpcrdma_plan_grant(u32 receivable, u32 least, u32 useful, u32 crowded)
+{
+	return min(receivable, max(least, useful / max(crowded, 1U)));
 }
 
 /* More would need high orders of pages, which a machine runs out of */

@@ -152,7 +152,7 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 	ep->count.recv_octets += recv->len;
 	ep->count.remote_invs += recv->invalidated;
 	rpcrdma_dmabuf_sync_for_cpu(recv->block, recv->offset, recv->len);
-	ep->ops->received(ep, recv);
+	ep->attr.ops->received(ep, recv);
 }
 
 /*
@@ -257,10 +257,18 @@ static int rpcrdma_recvq_add(struct rpcrdma_recvq *rq, u32 count, gfp_t gfp)
 	return rc;
 }
 
+/* Receives beyond those for @credits, which may stay unposted; few as long as these are few */
+static u32 rpcrdma_recvq_batch(const struct rpcrdma_ep *ep, u32 credits)
+{
+	const struct rpcrdma_queue_sizes *s = &ep->sizes;
+
+	return min(s->recvs - s->credits - s->bc_credits, credits / 4);
+}
+
 /* After an error rpcrdma_recvq_destroy() frees the rest, with the endpoint */
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 {
-	u32 credits = min(ep->want.first_credits, ep->sizes.credits);
+	u32 credits = min(ep->attr.want.first_credits, ep->sizes.credits);
 	struct rpcrdma_recvq *rq;
 	int rc;
 
@@ -269,15 +277,13 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 		return -ENOMEM;
 	ep->recvq = rq;
 	rq->ep = ep;
-	/* Those beyond the credits may stay unposted, no more */
-	rq->batch = max_t(u32, ep->sizes.recvs - ep->sizes.credits -
-			  ep->sizes.bc_credits, 1);
+	rq->batch = rpcrdma_recvq_batch(ep, credits);
 	init_llist_head(&rq->free);
 	INIT_LIST_HEAD(&rq->sets);
 	spin_lock_init(&rq->lock);
 	/* A posted Receive cannot grow when the version becomes known */
-	rq->size = rpcrdma_threshold(ep->local.recv_size, ep->max_version);
-	rc = rpcrdma_recvq_add(rq, ep->sizes.recvs - ep->sizes.credits + credits,
+	rq->size = rpcrdma_threshold(ep->local.recv_size, ep->attr.max_version);
+	rc = rpcrdma_recvq_add(rq, credits + ep->sizes.bc_credits + rq->batch,
 			       GFP_KERNEL);
 	if (!rc)
 		ep->receivable = credits;
@@ -297,17 +303,21 @@ int rpcrdma_recvq_create(struct rpcrdma_ep *ep)
 int rpcrdma_recvq_grow(struct rpcrdma_ep *ep, gfp_t gfp)
 {
 	u32 more = min(ep->receivable, ep->sizes.credits - ep->receivable);
+	struct rpcrdma_recvq *rq = ep->recvq;
+	u32 batch = rpcrdma_recvq_batch(ep, ep->receivable + more);
 	int rc;
 
 	if (!more)
 		return -ENOBUFS;
-	rc = rpcrdma_recvq_add(ep->recvq, more, gfp);
+	rc = rpcrdma_recvq_add(rq, more + batch - rq->batch, gfp);
 	if (!rc)
-		rc = rpcrdma_recvq_post(ep->recvq);
-	if (!rc)
-		/* No Reply grants them before they are posted */
-		smp_store_release(&ep->receivable, ep->receivable + more);
-	return rc;
+		rc = rpcrdma_recvq_post(rq);
+	if (rc)
+		return rc;
+	WRITE_ONCE(rq->batch, batch);
+	/* No Reply grants them before they are posted */
+	smp_store_release(&ep->receivable, ep->receivable + more);
+	return 0;
 }
 
 /* Post all Receives; the QP exists */
@@ -347,7 +357,7 @@ bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep)
 /* No handler that began before is running on return. Context: may sleep */
 void rpcrdma_recvq_settle(struct rpcrdma_ep *ep)
 {
-	if (ep->recv_poll == IB_POLL_SOFTIRQ)
+	if (ep->attr.recv_poll == IB_POLL_SOFTIRQ)
 		synchronize_rcu();
 	else
 		flush_work(&ep->recv_cq->work);
@@ -425,6 +435,6 @@ void rpcrdma_recv_put(struct rpcrdma_recv *recv)
 
 	WARN_ON_ONCE(recv->owner != RPCRDMA_RECV_HELD); /* I1 */
 	rpcrdma_recv_free(recv);
-	if (atomic_read(&rq->nr_free) >= rq->batch)
+	if (atomic_read(&rq->nr_free) >= READ_ONCE(rq->batch))
 		rpcrdma_recvq_post(rq);
 }

@@ -111,7 +111,7 @@ int rpcrdma_device_attach(struct rpcrdma_ep *ep, struct ib_device *device)
 				     RPCRDMA_QUIRK_STRAY_ACCESS_ERROR;
 			/* From a thread a softirq is one more switch */
 			if (RPCRDMA_RXE_COMPLETES_IN_THREAD)
-				ep->recv_poll = IB_POLL_WORKQUEUE;
+				ep->attr.recv_poll = IB_POLL_WORKQUEUE;
 		}
 		rc = 0;
 		break;
@@ -157,7 +157,7 @@ int rpcrdma_device_vector(struct rpcrdma_ep *ep)
  */
 bool rpcrdma_device_credits_changed(struct rpcrdma_ep *ep, u32 credits)
 {
-	u32 *said = &ep->rdev->credits[ep->responder];
+	u32 *said = &ep->rdev->credits[ep->attr.responder];
 	bool changed;
 
 	mutex_lock(&rpcrdma_devices_lock);
@@ -242,10 +242,10 @@ static void rpcrdma_show_ep(struct rpcrdma_ep *ep, void *arg)
 	const struct rpcrdma_ep_counters *c = &ep->count;
 	struct seq_file *seq = arg;
 
-	if (!net_eq(ep->net, seq_file_single_net(seq)))
+	if (!net_eq(ep->attr.net, seq_file_single_net(seq)))
 		return;
 	seq_printf(seq, "id=%u side=%s state=%s local=%s peer=%s device=%s",
-		   ep->number, ep->ops->side, rpcrdma_ep_state_names[ep->state],
+		   ep->number, ep->attr.ops->side, rpcrdma_ep_state_names[ep->state],
 		   ep->local_name, ep->peer_name,
 		   READ_ONCE(ep->device) ? ep->dev_name : "-");
 	seq_printf(seq, " version=%u private_data=%s inline_send=%u inline_recv=%u remote_inv=%s",
@@ -263,8 +263,8 @@ static void rpcrdma_show_ep(struct rpcrdma_ep *ep, void *arg)
 		   c->wrs[RPCRDMA_WR_READ], c->wrs[RPCRDMA_WR_WRITE],
 		   c->wrs[RPCRDMA_WR_REG_MR], c->wrs[RPCRDMA_WR_LOCAL_INV],
 		   c->remote_invs, c->sendq_waits, c->bad_headers);
-	if (ep->ops->show)
-		ep->ops->show(ep, seq);
+	if (ep->attr.ops->show)
+		ep->attr.ops->show(ep, seq);
 	seq_putc(seq, '\n');
 }
 

@@ -79,11 +79,12 @@ bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest)
 }
 
 /*
- * Called at regular times: has nothing been posted and received between the last
- * @checks of them? @recvs: messages received so far. A post makes the device find
- * out whether the peer is there, so the next answer may take as long again.
+ * Called at regular times: is the device to find out whether the peer is there? It is
+ * if there are unsignalled slots, of which no completion tells, or if nothing has been
+ * posted and received between the last @checks of these times (0: never for that).
+ * @recvs: messages received so far. A probe is a post, so the next may take as long.
  */
-bool rpcrdma_slots_idle(struct rpcrdma_send_slots *s, u64 recvs, u32 checks)
+bool rpcrdma_slots_probe(struct rpcrdma_send_slots *s, u64 recvs, u32 checks)
 {
 	if (s->posted == s->idle_posted && recvs == s->idle_recvs)
 		s->idle++;
@@ -91,5 +92,5 @@ bool rpcrdma_slots_idle(struct rpcrdma_send_slots *s, u64 recvs, u32 checks)
 		s->idle = 0;
 	s->idle_posted = s->posted;
 	s->idle_recvs = recvs;
-	return s->idle >= checks;
+	return s->unsignalled || (checks && s->idle >= checks);
 }

@@ -27,6 +27,9 @@
 /* Seconds between two checks for a stall, or for an idle connection */
 #define RPCRDMA_STALL_INTERVAL	15
 
+/* Connections that were crowded between the last two checks */
+u32 rpcrdma_crowded;
+
 /* For the counters */
 static const u8 rpcrdma_wr_kinds[U8_MAX + 1] = {
 	[IB_WR_SEND]			= RPCRDMA_WR_SEND,
@@ -353,8 +356,8 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 	} else {
 		trace_rpcrdma_sendq_wait(ep, 0, chain->slots);
 		ep->count.sendq_waits++;
-		if (ep->ops->queued)
-			ep->ops->queued(ep);
+		if (ep->attr.ops->queued)
+			ep->attr.ops->queued(ep);
 		chain->busy = true;
 		list_add_tail(&chain->list, &sq->waiting);
 		/* It may be longer than the queue, which may be empty */
@@ -377,7 +380,8 @@ static void rpcrdma_probe_done(struct rpcrdma_chain *chain,
 }
 
 /*
- * Let the device find out whether the peer is there. An RDMA Write of no bytes needs
+ * Let the device find out whether the peer is there, and has the Replies that were not
+ * signalled, whose memory is then free. An RDMA Write of no bytes needs
  * no memory and no Receive of the peer, which does not see it (InfiniBand, C9-88;
  * RFC 5040, section 5.2). The connection fails if it is not acknowledged.
  *
@@ -408,29 +412,36 @@ static void rpcrdma_sendq_probe(struct rpcrdma_ep *ep)
  *
  * nfsd keeps the connection of a client that has state for as long as the state, and
  * a client that lost its power ends neither.
+ *
+ * @crowded: connections that were crowded since the last check
  */
-static void rpcrdma_sendq_check(struct rpcrdma_ep *ep, void *arg)
+static void rpcrdma_sendq_check(struct rpcrdma_ep *ep, void *crowded)
 {
-	u32 keepalive = ep->keepalive ? READ_ONCE(*ep->keepalive) : 0;
+	u32 keepalive = ep->attr.keepalive ? READ_ONCE(*ep->attr.keepalive) : 0;
 	struct rpcrdma_sendq *sq = &ep->sendq;
-	bool stalled, idle;
+	bool stalled, probe;
 
+	*(u32 *)crowded += READ_ONCE(ep->crowded);
+	WRITE_ONCE(ep->crowded, false);
 	spin_lock(&sq->lock);
 	stalled = sq->open &&
 		  rpcrdma_slots_stalled(&sq->slots, rpcrdma_sendq_oldest(sq));
-	idle = rpcrdma_slots_idle(&sq->slots, ep->count.recvs,
-				  DIV_ROUND_UP(keepalive, RPCRDMA_STALL_INTERVAL));
+	probe = rpcrdma_slots_probe(&sq->slots, ep->count.recvs,
+				    DIV_ROUND_UP(keepalive, RPCRDMA_STALL_INTERVAL));
 	spin_unlock(&sq->lock);
 	if (stalled)
 		rpcrdma_ep_fail(ep, -ETIMEDOUT,
 				"send queue stalled: peer not acknowledging");
-	else if (keepalive && idle)
+	else if (ep->attr.keepalive && probe)
 		rpcrdma_sendq_probe(ep);
 }
 
 static void rpcrdma_sendqs_check(struct work_struct *work)
 {
-	rpcrdma_ep_walk(rpcrdma_sendq_check, NULL);
+	u32 crowded = 0;
+
+	rpcrdma_ep_walk(rpcrdma_sendq_check, &crowded);
+	WRITE_ONCE(rpcrdma_crowded, crowded);
 	rpcrdma_stall_start();
 }
 

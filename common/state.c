@@ -154,7 +154,8 @@ static bool rpcrdma_ep_should_log(const struct rpcrdma_ep *ep)
 	size_t len = port ? port - ep->peer_name : strlen(ep->peer_name);
 	bool same;
 
-	if (ep->error == ep->last_error && ep->reason == ep->last_reason)
+	if (ep->error == ep->attr.last_error &&
+	    ep->reason == ep->attr.last_reason)
 		return false;
 	spin_lock(&lock);
 	same = error == ep->error && reason == ep->reason &&

@@ -296,6 +296,36 @@ static void plan_more_credits(struct kunit *test)
 				    c[i].more, "case %u", i);
 }
 
+/* A share of the useful Calls, at least the least, at most what can be received */
+static void plan_grant(struct kunit *test)
+{
+	static const struct {
+		u32 receivable, least, useful, crowded, grant;
+	} c[] = {
+		{ 64, 4, 64, 0, 64 },
+		{ 64, 4, 64, 1, 64 },
+		{ 64, 4, 64, 2, 32 },
+		{ 64, 4, 64, 10, 6 },
+		{ 64, 4, 64, 16, 4 },
+		{ 64, 4, 64, 17, 4 },
+		{ 64, 4, 64, U32_MAX, 4 },
+		{ 64, 4, 512, 10, 51 },
+		{ 8, 4, 512, 10, 8 },
+		{ 4, 4, 64, 17, 4 },
+		{ 2, 4, 64, 64, 2 },
+		{ 1, 4, 0, 1, 1 },
+		{ U32_MAX, 1, U32_MAX, 1, U32_MAX },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(c); i++)
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rpcrdma_plan_grant(c[i].receivable,
+						       c[i].least, c[i].useful,
+						       c[i].crowded),
+				    c[i].grant, "case %u", i);
+}
+
 static struct kunit_case plan_queues_test_cases[] = {
 	KUNIT_CASE_PARAM(plan_queues, queue_gen_params),
 	KUNIT_CASE(plan_queues_fit),
@@ -307,6 +337,7 @@ static struct kunit_case plan_queues_test_cases[] = {
 	KUNIT_CASE(plan_fewer_ends),
 	KUNIT_CASE(plan_recv_block),
 	KUNIT_CASE(plan_more_credits),
+	KUNIT_CASE(plan_grant),
 	{}
 };
 

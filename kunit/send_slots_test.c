@@ -71,25 +71,25 @@ static void slots_notify_now(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s.nr_marks, 0);
 }
 
-/* One Send in four */
+/* One Send in eight */
 static void slots_notify_later(struct kunit *test)
 {
 	struct rpcrdma_send_slots s;
 	u32 i;
 
 	rpcrdma_slots_init(&s, 41);
-	for (i = 1; i <= 20; i++)
+	for (i = 1; i <= 24; i++)
 		KUNIT_EXPECT_EQ(test, rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_LATER),
-				i % 4 ? RPCRDMA_SIGNAL_NONE : RPCRDMA_SIGNAL_CHAIN);
+				i % 8 ? RPCRDMA_SIGNAL_NONE : RPCRDMA_SIGNAL_CHAIN);
 	/* What is signalled otherwise counts */
 	rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_LATER);
 	rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_LATER);
 	rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NOW);
-	for (i = 1; i <= 4; i++)
+	for (i = 1; i <= 8; i++)
 		KUNIT_EXPECT_EQ(test, rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_LATER),
-				i % 4 ? RPCRDMA_SIGNAL_NONE : RPCRDMA_SIGNAL_CHAIN);
+				i % 8 ? RPCRDMA_SIGNAL_NONE : RPCRDMA_SIGNAL_CHAIN);
 	/* So does what is not */
-	rpcrdma_slots_post(&s, 3, RPCRDMA_NOTIFY_NEVER);
+	rpcrdma_slots_post(&s, 7, RPCRDMA_NOTIFY_NEVER);
 	KUNIT_EXPECT_EQ(test, rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_LATER),
 			RPCRDMA_SIGNAL_CHAIN);
 	/* In a queue of few slots the queue's own completion tells the owner */
@@ -302,20 +302,29 @@ static void slots_idle(struct kunit *test)
 
 	rpcrdma_slots_init(&s, 33);
 	for (i = 0; i < 2; i++)
-		KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 0, 3));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 0, 3));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 0, 3));
-	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 0, 6));
+		KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 0, 3));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_probe(&s, 0, 3));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_probe(&s, 0, 3));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 0, 6));
 	/* A message */
-	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 1, 1));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 1, 1));
-	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 1, 3));
-	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 1, 3));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 1, 1));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_probe(&s, 1, 1));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 1, 3));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_probe(&s, 1, 3));
 	/* A post, complete or not */
 	rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NOW);
-	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_idle(&s, 1, 1));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 1, 1));
 	rpcrdma_slots_complete(&s, 1);
-	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_idle(&s, 1, 1));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_probe(&s, 1, 1));
+	/* Never, unless there is what no completion will tell of */
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 1, 0));
+	rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_LATER);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_probe(&s, 1, 0));
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_probe(&s, 2, 9));
+	rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NOW);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 9));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 9));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 0));
 }
 
 static struct kunit_case send_slots_test_cases[] = {

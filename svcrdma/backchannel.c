@@ -350,9 +350,16 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 	u32 credits = conn->ep->sizes.bc_credits;
 	struct svc_rdma_bc *bc;
 	struct rpc_xprt *xprt;
+	int rc;
 
 	if (args->addrlen > sizeof(xprt->addr))
 		return ERR_PTR(-EBADF);
+	if (!svc_rdma_enter(conn))
+		return ERR_PTR(-ENOTCONN);
+	rc = svc_rdma_sends_alloc(conn);
+	svc_rdma_leave(conn);
+	if (rc)
+		return ERR_PTR(rc);
 	/* All zero; it begins with the rpc_xprt */
 	xprt = xprt_alloc(args->net, struct_size(bc, unanswered, credits),
 			  credits, credits);
@@ -368,7 +375,7 @@ static struct rpc_xprt *bc_setup(struct xprt_create *args)
 	xprt->prot = XPRT_TRANSPORT_BC_RDMA;
 	xprt->timeout = &bc_timeout;
 	xprt->max_payload =
-		rpcrdma_ep_inline_send(conn->ep, conn->ep->max_version) -
+		rpcrdma_ep_inline_send(conn->ep, conn->ep->attr.max_version) -
 		RPCRDMA_HDR_MIN;
 	xprt_set_bound(xprt);
 	xprt_set_connected(xprt);

@@ -234,7 +234,7 @@ void svc_rdma_calls_free(struct svc_rdma_conn *conn)
 }
 
 /*
- * -ENOMEM; -ENOBUFS if the peer does not acknowledge Sends.
+ * -ENOMEM; -ENOBUFS if the client exceeds its credits, or acknowledges no Sends.
  *
  * A client may have its Reply, and send its next Call, before the Send's
  * completion is seen here. So the Send Queue may be full of Sends to a client
@@ -260,10 +260,11 @@ static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 	if (!send)
 		goto out_uncount;
 	send->conn = conn;
+	send->pages = send->few;
 	send->writes.dir = DMA_TO_DEVICE;
 	if (rpcrdma_dmabuf_alloc(&send->buf,
 				 rpcrdma_threshold(ep->prop.inline_send,
-						   ep->max_version),
+						   ep->attr.max_version),
 				 DMA_TO_DEVICE, rpcrdma_ep_node(ep), gfp))
 		goto out_free;
 	if (rpcrdma_dmabuf_map(ep, &send->buf))
@@ -386,26 +387,30 @@ int svc_rdma_send_map(struct svc_rdma_send *send, const struct xdr_buf *buf,
 
 /*
  * Takes nfsd's pages from @page up to @end until the completion, and charges
- * them. sunrpc allocates new ones in their place before it receives again. 0 or
- * -ENOMEM.
+ * them if they are more than the Send's own buffer has. sunrpc allocates new ones
+ * in their place before it receives again. 0 or -ENOMEM.
  */
 int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
 			    struct page **end)
 {
+	struct page **pages;
+
 	WARN_ON_ONCE(send->nr_pages); /* I9 */
-	if (!send->pages)
-		send->pages = kmalloc_array_node(rpcrdma_serv_pages(send->conn->xprt.xpt_server),
-						 sizeof(*send->pages), GFP_NOIO,
-						 rpcrdma_ep_node(send->conn->ep));
-	if (!send->pages)
-		return -ENOMEM;
+	if (end - page > SVC_RDMA_FEW_PAGES && send->pages == send->few) {
+		pages = kmalloc_array_node(rpcrdma_serv_pages(send->conn->xprt.xpt_server),
+					   sizeof(*pages), GFP_NOIO,
+					   rpcrdma_ep_node(send->conn->ep));
+		if (!pages)
+			return -ENOMEM;
+		send->pages = pages;
+	}
 	/* nfsd may have left gaps among them */
 	for (; page < end; page++) {
 		if (*page)
 			send->pages[send->nr_pages++] = *page;
 		*page = NULL;
 	}
-	if (!send->nr_pages)
+	if (send->nr_pages <= SVC_RDMA_FEW_PAGES && !send->writes.last)
 		return 0;
 	send->pages_charged = svc_rdma_pages_charged(send->nr_pages,
 						     send->writes.memory);
@@ -418,14 +423,14 @@ int svc_rdma_send_own_pages(struct svc_rdma_send *send, struct page **page,
  * Calls outstanding its first callbacks depend neither on an allocation nor on
  * when the completion of a Reply is seen. If Replies have all contexts, and
  * there is no memory for another one, a callback is retried until one of them
- * is complete.
+ * is complete. Called within svc_rdma_enter(). 0 or -ENOMEM.
  */
 int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_send *send;
-	int i;
 
-	for (i = 0; i < SVC_RDMA_BC_CREDITS + RPCRDMA_MAX_UNSIGNALLED; i++) {
+	while (READ_ONCE(conn->nr_sends) <
+	       SVC_RDMA_BC_CREDITS + RPCRDMA_MAX_UNSIGNALLED) {
 		send = send_alloc(conn, GFP_NOIO);
 		if (IS_ERR(send))
 			return PTR_ERR(send);
@@ -451,7 +456,8 @@ void svc_rdma_sends_free(struct svc_rdma_conn *conn)
 	llist_for_each_entry_safe(send, next, llist_del_all(&conn->free_sends),
 				  free) {
 		rpcrdma_dmabuf_free(&send->buf);
-		kfree(send->pages);
+		if (send->pages != send->few)
+			kfree(send->pages);
 		kfree(send);
 		conn->nr_sends--;
 	}

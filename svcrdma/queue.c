@@ -34,8 +34,9 @@
 /* May there be so many pages more? Volatile without queue->lock */
 static bool pages_fit(const struct svc_rdma_page_limit *limit, u32 pages)
 {
+	struct percpu_counter *pinned = &svc_rdma_counters[SVC_RDMA_PINNED];
 	u32 most = rpcrdma_plan_page_share(limit->max,
-					   percpu_counter_read_positive(&svc_rdma_pinned),
+					   percpu_counter_read_positive(pinned),
 					   READ_ONCE(svc_rdma_max_total_size) >> PAGE_SHIFT);
 
 	return rpcrdma_plan_pages_fit(READ_ONCE(limit->charged), pages, most);
@@ -80,7 +81,7 @@ static void charge(struct svc_rdma_page_limit *limit, u32 pages)
 {
 	WRITE_ONCE(limit->charged, limit->charged + pages);
 	limit->peak = max(limit->peak, limit->charged);
-	percpu_counter_add_batch(&svc_rdma_pinned, pages, PINNED_BATCH);
+	percpu_counter_add_batch(&svc_rdma_counters[SVC_RDMA_PINNED], pages, PINNED_BATCH);
 }
 
 static void charge_reads(struct svc_rdma_queue *queue,
@@ -122,19 +123,20 @@ void svc_rdma_queue_init(struct svc_rdma_conn *conn)
 }
 
 /* The QP exists, its Receives are not posted yet */
-int svc_rdma_queue_setup(struct svc_rdma_conn *conn)
+int svc_rdma_queue_setup(struct rpcrdma_ep *ep)
 {
-	u32 size = roundup_pow_of_two(conn->ep->sizes.recvs);
+	u32 size = roundup_pow_of_two(ep->sizes.recvs);
+	struct svc_rdma_conn *conn = ep->attr.owner;
 	struct svc_rdma_queue *queue = &conn->queue;
 
 	queue->ring = kmalloc_array_node(size, sizeof(*queue->ring), GFP_NOIO,
-					 rpcrdma_ep_node(conn->ep));
+					 rpcrdma_ep_node(ep));
 	if (!queue->ring)
 		return -ENOMEM;
 	queue->mask = size - 1;
 	/* rdma_rw has filled its pool if this device may need MRs */
-	if (!list_empty(&conn->ep->qp->rdma_mrs))
-		queue->max_mrs = conn->ep->rw_ctxs;
+	if (!list_empty(&ep->qp->rdma_mrs))
+		queue->max_mrs = ep->rw_ctxs;
 	return 0;
 }
 
@@ -149,7 +151,7 @@ void svc_rdma_queue_detach(struct svc_rdma_conn *conn)
 /* rpcrdma_ep_ops.closing: the connection has failed, sunrpc is to close it */
 void svc_rdma_queue_close(struct rpcrdma_ep *ep)
 {
-	struct svc_rdma_conn *conn = ep->owner;
+	struct svc_rdma_conn *conn = ep->attr.owner;
 
 	spin_lock_bh(&conn->queue.lock);
 	if (!conn->queue.detached)
@@ -160,10 +162,10 @@ void svc_rdma_queue_close(struct rpcrdma_ep *ep)
 /* rpcrdma_ep_ops.received: a thread, which may sleep, is to decode it */
 void svc_rdma_queue_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
-	struct svc_rdma_conn *conn = ep->owner;
+	struct svc_rdma_conn *conn = ep->attr.owner;
 	struct svc_rdma_queue *queue = &conn->queue;
 
-	percpu_counter_inc(&svc_rdma_stat_recv);
+	percpu_counter_inc(&svc_rdma_counters[SVC_RDMA_RECV]);
 	spin_lock_bh(&queue->lock);
 	queue->ring[queue->end++ & queue->mask] = recv;
 	wake_thread(conn);
@@ -207,6 +209,21 @@ bool svc_rdma_queue_reads(struct svc_rdma_call *call)
 	return begin;
 }
 
+/* Calls outstanding for each thread of nfsd: the next one is here before it asks */
+#define THREAD_CALLS	8
+
+/* Credits for the header of a message: a share while many connections are crowded */
+u32 svc_rdma_grant(const struct svc_rdma_conn *conn)
+{
+	u32 useful = conn->xprt.xpt_server->sv_nrthreads * THREAD_CALLS;
+	const struct rpcrdma_ep *ep = conn->ep;
+
+	return rpcrdma_plan_grant(READ_ONCE(ep->receivable),
+				  ep->attr.want.first_credits,
+				  max(useful, ep->sizes.credits),
+				  READ_ONCE(rpcrdma_crowded));
+}
+
 /*
  * Takes the next job of a thread: a Call that is complete, a Call whose
  * Reads may begin and are charged, or a message.
@@ -231,8 +248,12 @@ void svc_rdma_queue_next(struct svc_rdma_conn *conn,
 		*recv = take_received(queue);
 	if (list == &queue->waiting)
 		charge_reads(queue, *call);
-	if (queue->first == queue->end && !next_list(queue))
-		clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
+	if (queue->first == queue->end) {
+		if (!next_list(queue))
+			clear_bit(XPT_DATA, &conn->xprt.xpt_flags);
+	} else if (!READ_ONCE(conn->ep->crowded)) {
+		WRITE_ONCE(conn->ep->crowded, true);
+	}
 	spin_unlock_bh(&queue->lock);
 }
 
@@ -284,7 +305,7 @@ void svc_rdma_uncharge(struct svc_rdma_conn *conn, u32 read_pages,
 	WRITE_ONCE(queue->replies.charged,
 		   queue->replies.charged - reply_pages);
 	queue->mrs -= mrs;
-	percpu_counter_add_batch(&svc_rdma_pinned,
+	percpu_counter_add_batch(&svc_rdma_counters[SVC_RDMA_PINNED],
 				 -(s64)(read_pages + reply_pages),
 				 PINNED_BATCH);
 	if (next_list(queue))
@@ -304,12 +325,12 @@ static void limit_show(const struct svc_rdma_page_limit *limit,
 /* rpcrdma_ep_ops.show */
 void svc_rdma_queue_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 {
-	const struct svc_rdma_conn *conn = ep->owner;
-	const struct svc_rdma_queue *queue = &conn->queue;
+	const struct svc_rdma_conn *conn = ep->attr.owner;
 
-	limit_show(&queue->reads, seq, "read");
-	limit_show(&queue->replies, seq, "reply");
-	seq_printf(seq, " total_pages=%lld max_total_pages=%lu",
-		   percpu_counter_sum_positive(&svc_rdma_pinned),
-		   READ_ONCE(svc_rdma_max_total_size) >> PAGE_SHIFT);
+	limit_show(&conn->queue.reads, seq, "read");
+	limit_show(&conn->queue.replies, seq, "reply");
+	seq_printf(seq, " total_pages=%lld max_total_pages=%lu granted=%u",
+		   percpu_counter_sum_positive(&svc_rdma_counters[SVC_RDMA_PINNED]),
+		   READ_ONCE(svc_rdma_max_total_size) >> PAGE_SHIFT,
+		   svc_rdma_grant(conn));
 }

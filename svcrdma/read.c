@@ -38,34 +38,28 @@ static u32 pages_of(const struct svc_rdma_call *call)
 	return DIV_ROUND_UP(hdr->msg_len - pages_begin(call), PAGE_SIZE);
 }
 
-/* Contexts are not made yet: no more of them than this are large */
-static u32 pages_to_charge(const struct svc_rdma_call *call, u32 pages)
+/* The charges for @pages; contexts are not made yet: no more of them than this are large */
+static void plan_charges(struct svc_rdma_call *call, u32 pages)
 {
 	u32 segs = call->recv->hdr.read_segs;
 	u32 large = pages / (SVC_RDMA_RW_SMALL_LEN / PAGE_SIZE);
 	u32 memory = segs + min(segs, large) * (SVC_RDMA_RW_LARGE - 1);
-
-	return svc_rdma_pages_charged(pages, memory);
-}
-
-static u32 mrs_to_charge(const struct svc_rdma_call *call)
-{
 	struct rpcrdma_msg_iter it;
 	struct rpcrdma_extent ext;
-	u32 mrs = 0;
 
+	call->want_pages = svc_rdma_pages_charged(pages, memory);
+	call->want_mrs = 0;
 	if (!call->conn->queue.max_mrs)
-		return 0;
+		return;
 	rpcrdma_msg_iter_init(&it, &call->recv->hdr);
 	while (rpcrdma_msg_iter_next(&it, &ext)) {
 		u32 at = offset_in_page(ext.msg - pages_begin(call));
-		u32 pages = DIV_ROUND_UP(at + ext.len, PAGE_SIZE);
+		u32 span = DIV_ROUND_UP(at + ext.len, PAGE_SIZE);
 
 		if (ext.kind == RPCRDMA_EXTENT_READ)
-			mrs += svc_rdma_rw_mrs(call->conn, pages,
-					       DMA_FROM_DEVICE);
+			call->want_mrs += svc_rdma_rw_mrs(call->conn, span,
+							  DMA_FROM_DEVICE);
 	}
-	return mrs;
 }
 
 /*
@@ -176,8 +170,7 @@ int svc_rdma_begin_reads(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 
 	call->layout = rpcrdma_plan_layout(&call->recv->hdr, PAGE_SIZE);
 	pages = pages_of(call);
-	call->want_pages = pages_to_charge(call, pages);
-	call->want_mrs = mrs_to_charge(call);
+	plan_charges(call, pages);
 	/* A client that lets us read nothing would never see it begin */
 	if (!conn->ep->initiator_depth)
 		why = "to be read, and the connection is without RDMA Reads";

@@ -259,8 +259,8 @@ int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 			return rc;
 		done += rc;
 	}
-	percpu_counter_inc(set->dir == DMA_TO_DEVICE ? &svc_rdma_stat_write :
-						       &svc_rdma_stat_read);
+	percpu_counter_inc(&svc_rdma_counters[set->dir == DMA_TO_DEVICE ?
+					      SVC_RDMA_WRITE : SVC_RDMA_READ]);
 	return 0;
 }
 
@@ -334,7 +334,7 @@ static u64 bad_rkeys_until;
 static bool is_of_client(const struct svc_rdma_bad_rkey *b,
 			 const struct svc_rdma_conn *conn)
 {
-	return b->when && b->net == conn->ep->net &&
+	return b->when && b->net == conn->ep->attr.net &&
 	       rpc_cmp_addr((struct sockaddr *)&b->addr,
 			    (struct sockaddr *)&conn->xprt.xpt_remote);
 }
@@ -385,7 +385,7 @@ void svc_rdma_note_bad_rkey(struct svc_rdma_conn *conn, u32 xid)
 	b = find_bad_rkey(conn, xid, now);
 	if (!b) {
 		b = replace_bad_rkey(conn);
-		b->net = conn->ep->net;
+		b->net = conn->ep->attr.net;
 		b->addr = conn->xprt.xpt_remote;
 		b->xid = xid;
 		b->times = 0;

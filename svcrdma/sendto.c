@@ -93,8 +93,8 @@ static void encode_header(struct svc_rdma_reply *reply, enum rpcrdma_proc proc)
 	unsigned int i;
 
 	rpcrdma_form_of_reply(&send->form, hdr);
-	rpcrdma_enc_begin(enc, hdr->xid, READ_ONCE(send->conn->ep->receivable),
-			  proc, &send->form);
+	rpcrdma_enc_begin(enc, hdr->xid, svc_rdma_grant(send->conn), proc,
+			  &send->form);
 	rpcrdma_enc_list_end(enc);
 	for (i = 0; i < reply->nr_results; i++)
 		rpcrdma_enc_chunk_return(enc, &reply->result[i].chunk,
@@ -246,7 +246,7 @@ static int build_reply(struct svc_rdma_reply *reply)
 
 /*
  * nfsd reuses the pages that it still finds: pages that the device will not
- * read had better stay, and the others must go. A Send that has pages is
+ * read had better stay, and the others must go. A Send that has many is
  * signalled, so that they are uncharged though nothing else is sent.
  */
 static int settle_pages(struct svc_rdma_reply *reply, struct svc_rqst *rqstp)
@@ -302,7 +302,7 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 						&send->chain, wr));
 	trace_svcrdma_post_send(conn->ep, send->xid, send->enc.len,
 				send->nr_sge, send->writes.slots, inv_handle);
-	send->chain.unsignalled_ok = send->nr_sge == 1 && !send->writes.last;
+	send->chain.unsignalled_ok = !send->pages_charged && !send->writes.last;
 	rc = rpcrdma_sendq_post(conn->ep, &send->chain, lone);
 	if (rc)
 		svc_rdma_send_put(send);
@@ -313,7 +313,7 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 static void send_failed(struct svc_rdma_conn *conn, int rc, const char *why)
 {
 	if (rc == -ENOBUFS)
-		why = "client does not acknowledge Sends";
+		why = "client exceeds its credits, or acknowledges no Sends";
 	if (rc != -ENOTCONN)
 		rpcrdma_ep_fail(conn->ep, rc, why);
 }
@@ -342,7 +342,7 @@ void svc_rdma_send_rdma_error(struct svc_rdma_conn *conn,
 		return;
 	}
 	send->xid = xid;
-	rpcrdma_enc_error(&send->enc, xid, vers, READ_ONCE(conn->ep->receivable),
+	rpcrdma_enc_error(&send->enc, xid, vers, svc_rdma_grant(conn),
 			  errcode, &conn->limits);
 	rc = svc_rdma_send_post(send, 0);
 	if (rc)

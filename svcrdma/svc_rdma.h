@@ -40,6 +40,9 @@ struct svc_rdma_rw;
 /* RFC 8167: RPCs outstanding in the reverse direction */
 #define SVC_RDMA_BC_CREDITS	2
 
+/* A Send has these uncharged beside its buffer: the data of a READ of 4 KiB, and a tail */
+#define SVC_RDMA_FEW_PAGES	2U
+
 /* Receives beyond those that credits need, so that refills can be batched */
 #define SVC_RDMA_RECV_BATCH	8
 
@@ -352,7 +355,8 @@ struct svc_rdma_reply {
  * @form: how the header is written
  * @enc: writes it
  * @writes: contexts of the RDMA Writes
- * @pages: room for rpcrdma_serv_pages(), allocated at first need
+ * @pages: @few, or room for rpcrdma_serv_pages(), allocated at first need
+ * @few: pages of a small Reply
  * @nr_pages: how many are owned
  * @pages_charged: of the connection's limit for Replies
  * @reply: how a Reply is put together
@@ -370,12 +374,32 @@ struct svc_rdma_send {
 	struct rpcrdma_enc enc;
 	struct svc_rdma_rwset writes;
 	struct page **pages;
+	struct page *few[SVC_RDMA_FEW_PAGES];
 	unsigned int nr_pages;
 	u32 pages_charged;
 	struct svc_rdma_reply reply;
 };
 
 /* sysctl.c */
+
+/**
+ * enum svc_rdma_counter - of all connections
+ * @SVC_RDMA_READ: segments read
+ * @SVC_RDMA_RECV: messages received
+ * @SVC_RDMA_WRITE: segments, or parts of them, written
+ * @SVC_RDMA_SQ_STARVE: times that a Send Queue was full
+ * @SVC_RDMA_PINNED: pages of RDMA Reads and Replies in flight
+ * @SVC_RDMA_COUNTERS: how many there are
+ */
+enum svc_rdma_counter {
+	SVC_RDMA_READ,
+	SVC_RDMA_RECV,
+	SVC_RDMA_WRITE,
+	SVC_RDMA_SQ_STARVE,
+	SVC_RDMA_PINNED,
+	SVC_RDMA_COUNTERS
+};
+
 extern unsigned int svc_rdma_max_requests;
 extern unsigned int svc_rdma_first_requests;
 extern unsigned int svc_rdma_max_req_size;
@@ -385,17 +409,14 @@ extern unsigned int svc_rdma_max_reply_size;
 extern unsigned long svc_rdma_max_total_size;
 extern unsigned int svc_rdma_keepalive;
 extern unsigned int svc_rdma_max_version;
-extern struct percpu_counter svc_rdma_pinned;
-extern struct percpu_counter svc_rdma_stat_read;
-extern struct percpu_counter svc_rdma_stat_recv;
-extern struct percpu_counter svc_rdma_stat_write;
-extern struct percpu_counter svc_rdma_stat_sq_starve;
+extern struct percpu_counter svc_rdma_counters[];
 int svc_rdma_sysctl_init(void);
 void svc_rdma_sysctl_exit(void);
 
 /* queue.c */
 void svc_rdma_queue_init(struct svc_rdma_conn *conn);
-int svc_rdma_queue_setup(struct svc_rdma_conn *conn);
+int svc_rdma_queue_setup(struct rpcrdma_ep *ep);
+u32 svc_rdma_grant(const struct svc_rdma_conn *conn);
 void svc_rdma_queue_detach(struct svc_rdma_conn *conn);
 void svc_rdma_queue_close(struct rpcrdma_ep *ep);
 void svc_rdma_queue_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);

@@ -12,7 +12,7 @@
 /* RPCs a client may have outstanding: credits. For new connections */
 unsigned int svc_rdma_max_requests = 64;
 /* ... and those of a client that has not been busy yet */
-unsigned int svc_rdma_first_requests = 8;
+unsigned int svc_rdma_first_requests = 4;
 /* Largest inline Call, and Reply if more than its default. For new connections */
 unsigned int svc_rdma_max_req_size = RPCRDMA_INLINE_WANTED;
 /* RDMA Reads in flight per connection, where the devices allow it */
@@ -28,41 +28,13 @@ unsigned int svc_rdma_keepalive = 300;
 /* Highest version; a Call is answered in its own. For new connections */
 unsigned int svc_rdma_max_version = RPCRDMA_V1;
 
-static unsigned int min_requests = 4;
-static unsigned int max_requests = 16384;
-static unsigned int min_req_size = 4096;
-static unsigned int max_req_size = 65536;
-static unsigned int min_reads = 1;
-static unsigned int max_reads = 255;
-/* An RPC of 1 MiB */
-static unsigned int min_read_size = SVC_RDMA_MIB_PAGES * PAGE_SIZE;
-static unsigned int max_read_size = 1 << 30;
+/* At least an RPC of 1 MiB */
 static unsigned long min_total_size = SVC_RDMA_MIB_PAGES * PAGE_SIZE;
-static unsigned int min_keepalive;
-static unsigned int max_keepalive = 86400;
-static unsigned int min_version = RPCRDMA_V1;
-static unsigned int max_version = RPCRDMA_VERS_MAX;
 
-/* Segments read, messages received, segments (or parts) written, full queues */
-struct percpu_counter svc_rdma_stat_read;
-struct percpu_counter svc_rdma_stat_recv;
-struct percpu_counter svc_rdma_stat_write;
-struct percpu_counter svc_rdma_stat_sq_starve;
-
-/* Pages of RDMA Reads and Replies in flight, of all connections */
-struct percpu_counter svc_rdma_pinned;
+struct percpu_counter svc_rdma_counters[SVC_RDMA_COUNTERS];
 
 /* Names that older tools read; always zero */
 static unsigned int stat_unused;
-static unsigned int zero;
-
-static struct percpu_counter *const counters[] = {
-	&svc_rdma_stat_read,
-	&svc_rdma_stat_recv,
-	&svc_rdma_stat_write,
-	&svc_rdma_stat_sq_starve,
-	&svc_rdma_pinned,
-};
 
 static struct ctl_table_header *sysctl_header;
 
@@ -92,31 +64,28 @@ static int counter_handler(RPCRDMA_CTL_CONST struct ctl_table *table, int write,
 	.maxlen		= sizeof(unsigned int),		\
 	.mode		= 0644,				\
 	.proc_handler	= proc_douintvec_minmax,	\
-	.extra1		= &(min),			\
-	.extra2		= &(max),			\
+	.extra1		= &(unsigned int){ min },	\
+	.extra2		= &(unsigned int){ max },	\
 }
 
-#define COUNTER(name, var) {				\
+#define COUNTER(name, counter) {			\
 	.procname	= name,				\
-	.data		= &(var),			\
+	.data		= &svc_rdma_counters[counter],	\
 	.maxlen		= sizeof(unsigned long),	\
 	.mode		= 0644,				\
 	.proc_handler	= counter_handler,		\
 }
 
 static struct ctl_table sysctl_table[] = {
-	TUNABLE("max_requests", svc_rdma_max_requests,
-		min_requests, max_requests),
-	TUNABLE("first_requests", svc_rdma_first_requests,
-		min_requests, max_requests),
-	TUNABLE("max_req_size", svc_rdma_max_req_size,
-		min_req_size, max_req_size),
+	TUNABLE("max_requests", svc_rdma_max_requests, 4, 16384),
+	TUNABLE("first_requests", svc_rdma_first_requests, 4, 16384),
+	TUNABLE("max_req_size", svc_rdma_max_req_size, 4096, 65536),
 	TUNABLE("max_outbound_read_requests", svc_rdma_max_outbound_reads,
-		min_reads, max_reads),
+		1, 255),
 	TUNABLE("max_outbound_read_size", svc_rdma_max_outbound_size,
-		min_read_size, max_read_size),
+		SVC_RDMA_MIB_PAGES * PAGE_SIZE, 1 << 30),
 	TUNABLE("max_outbound_reply_size", svc_rdma_max_reply_size,
-		min_read_size, max_read_size),
+		SVC_RDMA_MIB_PAGES * PAGE_SIZE, 1 << 30),
 	{
 		.procname	= "max_total_size",
 		.data		= &svc_rdma_max_total_size,
@@ -125,24 +94,25 @@ static struct ctl_table sysctl_table[] = {
 		.proc_handler	= proc_doulongvec_minmax,
 		.extra1		= &min_total_size,
 	},
-	TUNABLE("keepalive", svc_rdma_keepalive, min_keepalive, max_keepalive),
-	TUNABLE("max_version", svc_rdma_max_version, min_version, max_version),
-	COUNTER("rdma_stat_read", svc_rdma_stat_read),
-	COUNTER("rdma_stat_recv", svc_rdma_stat_recv),
-	COUNTER("rdma_stat_write", svc_rdma_stat_write),
-	COUNTER("rdma_stat_sq_starve", svc_rdma_stat_sq_starve),
-	TUNABLE("rdma_stat_rq_starve", stat_unused, zero, zero),
-	TUNABLE("rdma_stat_rq_poll", stat_unused, zero, zero),
-	TUNABLE("rdma_stat_rq_prod", stat_unused, zero, zero),
-	TUNABLE("rdma_stat_sq_poll", stat_unused, zero, zero),
-	TUNABLE("rdma_stat_sq_prod", stat_unused, zero, zero),
+	TUNABLE("keepalive", svc_rdma_keepalive, 0, 86400),
+	TUNABLE("max_version", svc_rdma_max_version,
+		RPCRDMA_V1, RPCRDMA_VERS_MAX),
+	COUNTER("rdma_stat_read", SVC_RDMA_READ),
+	COUNTER("rdma_stat_recv", SVC_RDMA_RECV),
+	COUNTER("rdma_stat_write", SVC_RDMA_WRITE),
+	COUNTER("rdma_stat_sq_starve", SVC_RDMA_SQ_STARVE),
+	TUNABLE("rdma_stat_rq_starve", stat_unused, 0, 0),
+	TUNABLE("rdma_stat_rq_poll", stat_unused, 0, 0),
+	TUNABLE("rdma_stat_rq_prod", stat_unused, 0, 0),
+	TUNABLE("rdma_stat_sq_poll", stat_unused, 0, 0),
+	TUNABLE("rdma_stat_sq_prod", stat_unused, 0, 0),
 	RPCRDMA_CTL_END
 };
 
 static void counters_destroy(int nr)
 {
 	while (nr--)
-		percpu_counter_destroy(counters[nr]);
+		percpu_counter_destroy(&svc_rdma_counters[nr]);
 }
 
 int svc_rdma_sysctl_init(void)
@@ -151,10 +121,9 @@ int svc_rdma_sysctl_init(void)
 
 	svc_rdma_max_total_size = max(totalram_pages() / 8 << PAGE_SHIFT,
 				      min_total_size);
-	for (i = 0; i < ARRAY_SIZE(counters); i++) {
-		if (percpu_counter_init(counters[i], 0, GFP_KERNEL))
+	for (i = 0; i < SVC_RDMA_COUNTERS; i++)
+		if (percpu_counter_init(&svc_rdma_counters[i], 0, GFP_KERNEL))
 			goto out;
-	}
 	sysctl_header = register_sysctl("sunrpc/svc_rdma", sysctl_table);
 	if (sysctl_header)
 		return 0;
@@ -166,5 +135,5 @@ out:
 void svc_rdma_sysctl_exit(void)
 {
 	unregister_sysctl_table(sysctl_header);
-	counters_destroy(ARRAY_SIZE(counters));
+	counters_destroy(SVC_RDMA_COUNTERS);
 }

@@ -37,16 +37,9 @@ void svc_rdma_conns_wait(void)
 	wait_var_event(&nr_conns, !atomic_read(&nr_conns));
 }
 
-static int ep_setup(struct rpcrdma_ep *ep)
-{
-	int rc = svc_rdma_queue_setup(ep->owner);
-
-	return rc ? : svc_rdma_sends_alloc(ep->owner);
-}
-
 static void ep_release(struct rpcrdma_ep *ep)
 {
-	struct svc_rdma_conn *conn = ep->owner;
+	struct svc_rdma_conn *conn = ep->attr.owner;
 	struct svc_rdma_queue *queue = &conn->queue;
 	struct svc_rdma_call *call;
 	struct rpcrdma_recv *recv;
@@ -68,18 +61,18 @@ static void ep_release(struct rpcrdma_ep *ep)
 
 static void ep_dead(struct rpcrdma_ep *ep)
 {
-	svc_rdma_sends_free(ep->owner);
-	conn_put(ep->owner);
+	svc_rdma_sends_free(ep->attr.owner);
+	conn_put(ep->attr.owner);
 }
 
 static void ep_queued(struct rpcrdma_ep *ep)
 {
-	percpu_counter_inc(&svc_rdma_stat_sq_starve);
+	percpu_counter_inc(&svc_rdma_counters[SVC_RDMA_SQ_STARVE]);
 }
 
 static const struct rpcrdma_ep_ops ep_ops = {
 	.side		= "server",
-	.setup		= ep_setup,
+	.setup		= svc_rdma_queue_setup,
 	.received	= svc_rdma_queue_received,
 	.queued		= ep_queued,
 	.closing	= svc_rdma_queue_close,

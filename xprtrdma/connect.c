@@ -33,7 +33,7 @@ static bool xprt_rdma_connect_unwanted(const struct xprt_rdma *rx)
 
 static bool xprt_rdma_client_unwanted(struct rpcrdma_ep *ep)
 {
-	return xprt_rdma_connect_unwanted(ep->owner);
+	return xprt_rdma_connect_unwanted(ep->attr.owner);
 }
 
 /*
@@ -43,7 +43,7 @@ static bool xprt_rdma_client_unwanted(struct rpcrdma_ep *ep)
  */
 static void xprt_rdma_client_closing(struct rpcrdma_ep *ep)
 {
-	struct xprt_rdma *rx = ep->owner;
+	struct xprt_rdma *rx = ep->attr.owner;
 
 	/* An idle one may be closed without a word */
 	if (READ_ONCE(rx->xprt.cong) && ep->error == -ECONNRESET && !ep->presumed)
@@ -56,7 +56,7 @@ static void xprt_rdma_client_closing(struct rpcrdma_ep *ep)
 
 static void xprt_rdma_client_release(struct rpcrdma_ep *ep)
 {
-	struct xprt_rdma *rx = ep->owner;
+	struct xprt_rdma *rx = ep->attr.owner;
 
 	xprt_rdma_mrs_release(rx);
 	xprt_rdma_reqs_release(rx, ep);
@@ -64,7 +64,7 @@ static void xprt_rdma_client_release(struct rpcrdma_ep *ep)
 
 static void xprt_rdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 {
-	const struct xprt_rdma *rx = ep->owner;
+	const struct xprt_rdma *rx = ep->attr.owner;
 
 	seq_printf(seq,
 		   " granted=%u abandoned=%u mrs=%u local_inv_needed=%lu bad_replies=%lu callbacks=%lu",
@@ -76,7 +76,7 @@ static void xprt_rdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 
 static bool xprt_rdma_client_swaps(struct rpcrdma_ep *ep)
 {
-	return xprt_rdma_swaps(ep->owner);
+	return xprt_rdma_swaps(ep->attr.owner);
 }
 
 static const struct rpcrdma_ep_ops xprt_rdma_client_ops = {
@@ -167,7 +167,7 @@ static int xprt_rdma_try_connect(struct xprt_rdma *rx)
 		return -ENOMEM;
 	}
 	xprt_rdma_set_ep(rx, ep);
-	rx->limits.vers_max = ep->max_version;
+	rx->limits.vers_max = ep->attr.max_version;
 	rc = rpcrdma_ep_connect(ep, NULL, (struct sockaddr *)&rx->xprt.addr);
 	if (rc) {
 		rx->last_reason = ep->reason;

@@ -163,7 +163,7 @@ void xprt_rdma_mrs_init(struct xprt_rdma *rx)
  */
 int xprt_rdma_mrs_setup(struct rpcrdma_ep *ep)
 {
-	struct xprt_rdma *rx = ep->owner;
+	struct xprt_rdma *rx = ep->attr.owner;
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	unsigned int payload = ep->sizes.mrs_per_payload;
 	unsigned int least = 2 * payload + MRS_EXTRA, gaps;

@@ -222,7 +222,7 @@ out_drop:
 static void xprt_rdma_reply_unmatched(struct rpcrdma_ep *ep,
 				      struct rpcrdma_recv *recv)
 {
-	struct xprt_rdma *rx = ep->owner;
+	struct xprt_rdma *rx = ep->attr.owner;
 	bool abandoned;
 
 	abandoned = xprt_rdma_reqs_answer_abandoned(rx, recv->hdr.xid);
@@ -260,7 +260,7 @@ static struct xprt_rdma_req *xprt_rdma_match(struct xprt_rdma *rx, u32 xid)
 
 static void xprt_rdma_reply(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
-	struct xprt_rdma *rx = ep->owner;
+	struct xprt_rdma *rx = ep->attr.owner;
 	struct xprt_rdma_req *req;
 	u32 credits = 0;
 
@@ -289,7 +289,7 @@ static void xprt_rdma_warn_about(struct rpcrdma_ep *ep,
 	} else if (xprt_rdma_no_common_version(hdr)) {
 		rpcrdma_ep_warn(ep, "no common version of RPC-over-RDMA: server supports only %u to %u",
 				hdr->err_vers_low, hdr->err_vers_high);
-	} else if (xprt_rdma_version_settled(ep->owner)) {
+	} else if (xprt_rdma_version_settled(ep->attr.owner)) {
 		rpcrdma_ep_warn(ep, "server rejected XID 0x%08x: RDMA_ERROR %u, version %u",
 				hdr->xid, hdr->errcode, hdr->vers);
 	}
@@ -311,7 +311,7 @@ static void xprt_rdma_reject(struct xprt_rdma *rx, struct rpcrdma_recv *recv,
 /* In the workqueue of the Receive CQ; @recv is ours until rpcrdma_recv_put() */
 void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 {
-	struct xprt_rdma *rx = ep->owner;
+	struct xprt_rdma *rx = ep->attr.owner;
 	enum rpcrdma_fault fault;
 
 	fault = rpcrdma_decode(&recv->hdr, recv->data, recv->len, &rx->limits);

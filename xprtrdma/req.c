@@ -179,16 +179,34 @@ void xprt_rdma_req_destroy(struct xprt_rdma_req *req)
 	kfree(req);
 }
 
-/* After an error, too, those in rx->all are to be destroyed */
-int xprt_rdma_reqs_create(struct xprt_rdma *rx, unsigned int count)
+/* One more slot of the transport, or NULL */
+static struct xprt_rdma_req *xprt_rdma_slot_create(struct xprt_rdma *rx,
+						   gfp_t gfp)
 {
 	struct xprt_rdma_req *req;
+
+	if (!atomic_add_unless(&rx->nr_slots, 1, rx->xprt.max_reqs))
+		return NULL;
+	req = xprt_rdma_req_create(rx, gfp);
+	if (!req)
+		atomic_dec(&rx->nr_slots);
+	return req;
+}
+
+/*
+ * Slots for tasks that find no memory for another one. After an error, too, those
+ * in rx->all are to be destroyed.
+ */
+int xprt_rdma_reqs_create(struct xprt_rdma *rx)
+{
+	struct xprt_rdma_req *req;
+	int i;
 
 	spin_lock_init(&rx->req_lock);
 	INIT_LIST_HEAD(&rx->all);
 	init_waitqueue_head(&rx->abort_wait);
-	while (count--) {
-		req = xprt_rdma_req_create(rx, GFP_KERNEL);
+	for (i = 0; i < XPRT_RDMA_FIRST_SLOTS; i++) {
+		req = xprt_rdma_slot_create(rx, GFP_KERNEL);
 		if (!req)
 			return -ENOMEM;
 		req->next = rx->free;
@@ -263,6 +281,8 @@ void xprt_rdma_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task)
 	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 	struct xprt_rdma_req *req = xprt_rdma_slot_pop(rx);
 
+	if (unlikely(!req))
+		req = xprt_rdma_slot_create(rx, rpc_task_gfp_mask());
 	if (req) {
 		task->tk_rqstp = &req->rqst;
 		task->tk_status = 0;

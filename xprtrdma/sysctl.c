@@ -24,19 +24,6 @@ unsigned int xprt_rdma_version_memory = 600;
 /* 0: for servers that write the XDR roundup behind the data of a Write chunk */
 int xprt_rdma_pad_optimize = 1;
 
-static unsigned int zero;
-static unsigned int one = 1;
-static unsigned int slots_min = 4;
-static unsigned int slots_max = 16384;
-static unsigned int inline_min = 1024;
-static unsigned int inline_max = 65536;
-static unsigned int version_min = RPCRDMA_V1;
-static unsigned int version_max = RPCRDMA_VERS_MAX;
-static unsigned int connect_max = 5 * 60;
-static unsigned int seconds_max = 24 * 60 * 60;
-static unsigned int memreg_max = 6;
-static unsigned int padding_max = PAGE_SIZE;
-
 /* Kept so that scripts that set them go on working. Strategy 5 is FRWR. */
 static unsigned int memreg = 5;
 static unsigned int write_padding;
@@ -49,29 +36,23 @@ static struct ctl_table_header *sysctl_header;
 	.maxlen		= sizeof(unsigned int),		\
 	.mode		= 0644,				\
 	.proc_handler	= proc_douintvec_minmax,	\
-	.extra1		= &(min),			\
-	.extra2		= &(max),			\
+	.extra1		= &(unsigned int){ min },	\
+	.extra2		= &(unsigned int){ max },	\
 }
 
 static struct ctl_table sysctls[] = {
 	TUNABLE("rdma_slot_table_entries", xprt_rdma_slots,
-		slots_min, slots_max),
-	TUNABLE("rdma_max_inline_read", xprt_rdma_inline_read,
-		inline_min, inline_max),
-	TUNABLE("rdma_max_inline_write", xprt_rdma_inline_write,
-		inline_min, inline_max),
-	TUNABLE("rdma_connect_timeout", xprt_rdma_connect_timeout,
-		one, connect_max),
-	TUNABLE("rdma_idle_timeout", xprt_rdma_idle_timeout,
-		zero, seconds_max),
+		XPRT_RDMA_FIRST_SLOTS, 16384),
+	TUNABLE("rdma_max_inline_read", xprt_rdma_inline_read, 1024, 65536),
+	TUNABLE("rdma_max_inline_write", xprt_rdma_inline_write, 1024, 65536),
+	TUNABLE("rdma_connect_timeout", xprt_rdma_connect_timeout, 1, 300),
+	TUNABLE("rdma_idle_timeout", xprt_rdma_idle_timeout, 0, 86400),
 	TUNABLE("rdma_max_version", xprt_rdma_max_version,
-		version_min, version_max),
-	TUNABLE("rdma_version_timeout", xprt_rdma_version_timeout,
-		one, seconds_max),
-	TUNABLE("rdma_version_memory", xprt_rdma_version_memory,
-		one, seconds_max),
-	TUNABLE("rdma_inline_write_padding", write_padding, zero, padding_max),
-	TUNABLE("rdma_memreg_strategy", memreg, zero, memreg_max),
+		RPCRDMA_V1, RPCRDMA_VERS_MAX),
+	TUNABLE("rdma_version_timeout", xprt_rdma_version_timeout, 1, 86400),
+	TUNABLE("rdma_version_memory", xprt_rdma_version_memory, 1, 86400),
+	TUNABLE("rdma_inline_write_padding", write_padding, 0, PAGE_SIZE),
+	TUNABLE("rdma_memreg_strategy", memreg, 0, 6),
 	{
 		.procname	= "rdma_pad_optimize",
 		.data		= &xprt_rdma_pad_optimize,

@@ -61,7 +61,7 @@ void xprt_rdma_version_begin(struct xprt_rdma *rx, struct rpcrdma_ep *ep)
 	u64 timeout = (u64)READ_ONCE(xprt_rdma_version_timeout) * MSEC_PER_SEC;
 
 	mutex_lock(&rx->lock);
-	xprt_rdma_nego_begin(&rx->version.nego, ep->max_version,
+	xprt_rdma_nego_begin(&rx->version.nego, ep->attr.max_version,
 			     xprt_rdma_now(), memory, timeout);
 	xprt_rdma_version_apply(rx, ep);
 	mutex_unlock(&rx->lock);

@@ -215,7 +215,7 @@ static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args)
 	xprt_rdma_set_defaults(xprt, args);
 	xprt_rdma_connect_init(rx);
 	xprt_rdma_mrs_init(rx);
-	rc = xprt_rdma_reqs_create(rx, xprt->max_reqs);
+	rc = xprt_rdma_reqs_create(rx);
 	if (!rc)
 		rc = rpcrdma_rpc_set_addresses(xprt);
 	if (rc) {

@@ -34,6 +34,9 @@
 #define XPRT_RDMA_BC_CREDITS	16U
 #define XPRT_RDMA_BC_REQS	(2 * XPRT_RDMA_BC_CREDITS)
 
+/* A transport begins with so many slots, which is the fewest that it may have */
+#define XPRT_RDMA_FIRST_SLOTS	4
+
 /* A connection begins with Receives for so many credits */
 #define XPRT_RDMA_FIRST_CREDITS	8U
 
@@ -253,6 +256,7 @@ struct xprt_rdma_version {
  * @abort_wait: tasks that wait for the memory of an aborted RPC
  * @req_lock: protects @free and @all; may be taken within transport_lock, and
  *	the Send Queue's lock within it
+ * @nr_slots: slots in existence, at most xprt.max_reqs
  * @free: free slots, the one last used first
  * @all: all slots, those of the reverse direction included
  * @granted: credits the server granted
@@ -282,6 +286,7 @@ struct xprt_rdma {
 	wait_queue_head_t abort_wait;
 
 	spinlock_t req_lock;
+	atomic_t nr_slots;
 	struct xprt_rdma_req *free;
 	struct list_head all;
 	u32 granted;
@@ -406,7 +411,7 @@ void xprt_rdma_credits_reset(struct xprt_rdma *rx);
 struct xprt_rdma_req *xprt_rdma_req_create(struct xprt_rdma *rx, gfp_t gfp);
 void xprt_rdma_req_destroy(struct xprt_rdma_req *req);
 void xprt_rdma_req_put(struct xprt_rdma_req *req);
-int xprt_rdma_reqs_create(struct xprt_rdma *rx, unsigned int count);
+int xprt_rdma_reqs_create(struct xprt_rdma *rx);
 int xprt_rdma_req_prepare(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			  u32 len);
 int xprt_rdma_req_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);

@@ -230,7 +230,7 @@ struct rpcrdma_ep_ops {
 /**
  * struct rpcrdma_ep_attr - parameters of a new endpoint
  * @ops: the side's callbacks
- * @owner: for the side's own use: ep->owner
+ * @owner: for the side's own use: ep->attr.owner
  * @net: network namespace
  * @node: of the device, if it is known by now, or NUMA_NO_NODE
  * @responder: accepts connections, initiates RDMA Reads and Writes; else a
@@ -315,21 +315,14 @@ struct rpcrdma_ep_counters {
  * @failed_wr: the first WR that failed, for the log; NULL if none did
  * @failed_status: of its completion
  * @vendor_err: likewise
- * @last_error: see struct rpcrdma_ep_attr
- * @last_reason: see struct rpcrdma_ep_attr
  * @setup_lock: held during connect and accept; the teardown takes it
- * @ops: the side's callbacks
- * @owner: the side's own
- * @responder: see struct rpcrdma_ep_attr
- * @net: namespace; a reference is held until DEAD
- * @want: see struct rpcrdma_ep_attr
+ * @attr: its parameters; a reference on @attr.net is held until DEAD
  * @sizes: the part of it that the device supports
  * @limits: the device's limits
  * @local: private data we send
  * @peer: private data the peer sent, defaulted and clamped
  * @prop: thresholds and remote invalidation as agreed; valid once LIVE
  *	(for a Responder from rpcrdma_ep_adopt() on)
- * @max_version: see struct rpcrdma_ep_attr
  * @version: version of the protocol that the connection is known to speak
  * @device: the IB device, valid from RESOLVING to the end of the teardown
  * @rdev: our own record of that device
@@ -341,12 +334,10 @@ struct rpcrdma_ep_counters {
  * @qp: queue pair
  * @rw_ctxs: of a Responder: rdma_rw's contexts, and its MRs if it needs them
  * @sg_gaps: the device registers memory with gaps
- * @connect_timeout: see struct rpcrdma_ep_attr
- * @keepalive: see struct rpcrdma_ep_attr
- * @recv_poll: see struct rpcrdma_ep_attr
  * @sendq: Send Queue
  * @recvq: Receive buffers it uses
  * @receivable: credits that there are Receives for; only grows
+ * @crowded: since the last check messages have waited behind others of this peer
  * @error_cqe: completion entry of every unsignalled WR
  * @bad_rkey: the peer's device refused an RDMA Read or Write
  * @teardown: the one teardown
@@ -375,21 +366,13 @@ struct rpcrdma_ep {
 	const char *failed_wr;
 	enum ib_wc_status failed_status;
 	u32 vendor_err;
-	int last_error;
-	const char *last_reason;
 	struct mutex setup_lock;
-	const struct rpcrdma_ep_ops *ops;
-	void *owner;
-	bool responder;
-	struct net *net;
-
-	struct rpcrdma_queue_want want;
+	struct rpcrdma_ep_attr attr;
 	struct rpcrdma_queue_sizes sizes;
 	struct rpcrdma_device_limits limits;
 	struct rpcrdma_cm_private local;
 	struct rpcrdma_cm_private peer;
 	struct rpcrdma_properties prop;
-	u32 max_version;
 	u32 version;
 
 	struct ib_device *device;
@@ -402,13 +385,11 @@ struct rpcrdma_ep {
 	struct ib_qp *qp;
 	u32 rw_ctxs;
 	bool sg_gaps;
-	unsigned long connect_timeout;
-	const unsigned int *keepalive;
-	enum ib_poll_context recv_poll;
 
 	struct rpcrdma_sendq sendq;
 	struct rpcrdma_recvq *recvq;
 	u32 receivable;
+	bool crowded;
 	struct ib_cqe error_cqe;
 	bool bad_rkey;
 
@@ -491,6 +472,7 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		       bool alone);
 void rpcrdma_stall_start(void);
 extern struct delayed_work rpcrdma_stall_work;
+extern u32 rpcrdma_crowded;
 
 /* recvq.c */
 int rpcrdma_recvq_create(struct rpcrdma_ep *ep);
@@ -587,7 +569,7 @@ static inline u32 rpcrdma_ep_inline_send(const struct rpcrdma_ep *ep, u32 vers)
 do {									\
 	const struct rpcrdma_ep *__ep = (ep);				\
 									\
-	pr_warn_ratelimited("%s %s on %s: " fmt "\n", __ep->ops->side,	\
+	pr_warn_ratelimited("%s %s on %s: " fmt "\n", __ep->attr.ops->side,	\
 			    __ep->peer_name, __ep->dev_name,		\
 			    ##__VA_ARGS__);				\
 } while (0)

@@ -80,6 +80,7 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
 			const struct rpcrdma_device_limits *dev);
 bool rpcrdma_plan_more_credits(struct rpcrdma_credit_use *use, u32 credits,
 			       u32 calls, u64 recvs, u64 now, u64 second);
+u32 rpcrdma_plan_grant(u32 receivable, u32 least, u32 useful, u32 crowded);
 u32 rpcrdma_plan_recv_block(u32 size, u32 page_size);
 
 /*
@@ -108,8 +109,11 @@ static inline u32 rpcrdma_plan_page_share(u32 most, u64 all, u64 all_most)
 
 /* ---- Send Queue: slots, which WRs to signal, stalls ---- */
 
-/* Slots that chains in a row may leave unsignalled although their owners wait */
-#define RPCRDMA_MAX_UNSIGNALLED	3
+/*
+ * Slots that chains in a row may leave unsignalled although their owners wait. A
+ * signalled one costs a wake-up, and each more the memory of a Send.
+ */
+#define RPCRDMA_MAX_UNSIGNALLED	7
 
 /* A mark is taken at most every depth / 4 slots, or every slot of fewer than 8 */
 #define RPCRDMA_SEND_MARKS	8
@@ -206,6 +210,6 @@ enum rpcrdma_signal rpcrdma_slots_post(struct rpcrdma_send_slots *s, u32 n,
 u64 rpcrdma_slots_mark(struct rpcrdma_send_slots *s);
 void rpcrdma_slots_complete(struct rpcrdma_send_slots *s, u64 seq);
 bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest);
-bool rpcrdma_slots_idle(struct rpcrdma_send_slots *s, u64 recvs, u32 checks);
+bool rpcrdma_slots_probe(struct rpcrdma_send_slots *s, u64 recvs, u32 checks);
 
 #endif /* RPCRDMA_QUEUES_H */

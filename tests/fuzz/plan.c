@@ -170,8 +170,8 @@ static bool ref_fits(const struct rpcrdma_queue_want *want,
 			return false;
 		mrs++;
 	}
-	/* Slots for the data of the first 20 Calls */
-	return credits + min(credits, 20ULL) * (2 * mrs + want->rw_wrs) + bc + 1 <=
+	/* Slots for the data of the first 8 Calls */
+	return credits + min(credits, 8ULL) * (2 * mrs + want->rw_wrs) + bc + 1 <=
 	       room;
 }
 
@@ -213,7 +213,7 @@ static void check_queues(const struct rpcrdma_queue_want *want,
 	PROPERTY(s.rq_depth <= dev->max_qp_wr && s.rq_depth <= dev->max_cqe);
 	PROPERTY(s.recvs == s.rq_depth - 1);
 	PROPERTY(s.recvs >= (u64)s.credits + s.bc_credits);
-	PROPERTY(s.sq_depth > (u64)s.credits + s.bc_credits);
+	PROPERTY(2 * ((u64)s.sq_depth - 1) >= (u64)s.credits + s.bc_credits);
 	PROPERTY(s.send_sge >= 1 && s.send_sge <= dev->max_send_sge);
 	if (!want->use_frwr) {
 		PROPERTY(!s.mr_pages && !s.mrs_per_payload);

@@ -9,7 +9,7 @@
 
 MEMORY_MORE=15
 # KiB of client and server: what was seen, and a fifth. The stock module has more.
-MEMORY_LIMITS=${MEMORY_LIMITS:-820 450}
+MEMORY_LIMITS=${MEMORY_LIMITS:-560 300}
 
 # Queue pairs of connections: a teardown may go on for a while
 memory_qps() { [ "$(rdma resource show qp | grep -c 'type RC ')" = "$1" ]; }

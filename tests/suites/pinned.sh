@@ -68,6 +68,8 @@ suite_pinned() {
 	before=$(connects)
 	check "I/O with the smallest limit" pinned_smallest
 	peer_bystander &
+	# Each sends sixteen Calls at once
+	on_server "peer_first_requests 64" >/dev/null
 	check "no RDMA Read completes" on_server pinned_lose
 	PEER_LIMIT=500 peer_case /test/peer/crowd/reads-held.peer -D xid=1048576 >/run/pinned.out 2>&1 &
 	ON_SERVER_LIMIT=150 check "the server holds no more than it may" on_server pinned_bound
@@ -75,5 +77,6 @@ suite_pinned() {
 	check "the mount goes on beside them" pinned_goes_on
 	ON_SERVER_LIMIT=260 check "their memory is free again" on_server pinned_ended
 	check "the mount beside them was not disturbed" peer_undisturbed "$before"
+	on_server peer_first_requests >/dev/null
 	check "umount beside forty clients" umount_nfs
 }

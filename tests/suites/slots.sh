@@ -40,9 +40,9 @@ slots_receives() {
 }
 
 # The same after the RPCs, for those that the server's credits and the slots allow. The server
-# has no more than eight for a client that asks for four. It grants more to a client that has
+# has no more than four for a client that asks for four. It grants more to a client that has
 # four Calls for each credit within a second: debug kernels may be too slow for that, but those
-# that all four threads of nfsd have are half of the first eight.
+# that all four threads of nfsd have are the first four.
 slots_receives_all() {
 	local entries=$1 us client
 	read -r us _ </run/latency
@@ -52,7 +52,7 @@ slots_receives_all() {
 		[ "$client" -ge 16 ] && slots_receives "$client" "$client"
 		return
 	fi
-	slots_receives $((entries < 64 ? entries : 64)) $((entries < 64 ? 8 : 64))
+	slots_receives $((entries < 64 ? entries : 64)) $((entries < 64 ? 4 : 64))
 }
 
 # slots_case OPERATION SLOTS [CHECK]: what must hold of the latencies
@@ -61,7 +61,7 @@ slots_case() {
 	old=$(cat $SLOTS_ENTRIES)
 	echo "$entries" >$SLOTS_ENTRIES
 	check "mount slots=$entries" mount_nfs vers=3,lookupcache=none,noac
-	check "Receives for few Calls, slots=$entries" slots_receives $((entries < 8 ? entries : 8)) 8
+	check "Receives for few Calls, slots=$entries" slots_receives $((entries < 8 ? entries : 8)) 4
 	check "${SLOTS_RPCS:-10000} x $op slots=$entries" slots_run "$op"
 	info "latency $op slots=$entries: $(cat /run/latency) (us, then RPCs: median, p99, most)"
 	check "Receives for all Calls, slots=$entries" slots_receives_all "$entries"

@@ -56,8 +56,9 @@ stats_server_lines() {
 	grep -E 'side=server state=live .*peer=10.0.0.2:[0-9]+ device=rxe0 .*remote_inv=yes' /proc/net/rpcrdma/connections
 }
 
-# Of our server's small Replies one in four is signalled: what completes tells of those
-# before it. What else the mount sends meanwhile may be signalled more often.
+# Of our server's small Replies, and of those with the data of a small READ, one in eight is
+# signalled: a completion tells of those before it, too. Other Replies that the mount has
+# meanwhile may be signalled more often.
 STATS_TRACE=/sys/kernel/tracing
 stats_trace_on() {
 	: >$STATS_TRACE/trace
@@ -70,15 +71,19 @@ stats_signals() {
 	signalled=$(grep -c 'rpcrdma_post: .*slots=1 .*signalled=1' $STATS_TRACE/trace)
 	echo "$signalled of $all Sends signalled"
 	[ "$all" -ge 200 ]
-	[ $((signalled * 4)) -ge $((all - 4)) ]
-	[ $((signalled * 4)) -le $((all + 40)) ]
+	[ $((signalled * 8)) -ge $((all - 8)) ]
+	[ $((signalled * 8)) -le $((all + 80)) ]
 }
-stats_batches() {
+stats_absent() {
 	local i
-	on_server stats_trace_on >/dev/null
 	for ((i = 0; i < 200; i++)); do
 		fails test -e $MNT/nobody.$i
 	done
+}
+# stats_batches COMMAND...
+stats_batches() {
+	on_server stats_trace_on >/dev/null
+	"$@"
 	on_server stats_trace_off >/dev/null
 	on_server stats_signals
 }
@@ -99,14 +104,15 @@ stats_version() {
 suite_stats() {
 	check "sysctls" stats_sysctls
 	check "the log has the version of the module" stats_version
-	on_server ": >$EXPORT/bench" >/dev/null
+	on_server "dd if=/dev/zero of=$EXPORT/bench bs=64k count=16" >/dev/null
 	check "mount stats" mount_nfs vers=4.2
 	mountpoint -q $MNT || return 0
 	check "mountstats columns" stats_mountstats
 	check "status of the client's connection" stats_client_line
 	check "status of the server's listener and connection" on_server stats_server_lines
 	check "a GETATTR has no Reply chunk" stats_getattr
-	check "Sends of small Replies are signalled in batches" stats_batches
+	check "Sends of small Replies are signalled in batches" stats_batches stats_absent
+	check "Sends of small READs are signalled in batches" stats_batches rpcops read4k $MNT 200
 	check "status for rpcrdma-top, client" stats_save
 	check "status for rpcrdma-top, server" on_server stats_save
 	check "umount stats" umount_nfs
