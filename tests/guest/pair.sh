@@ -80,4 +80,8 @@ pass "rmmod rpcrdma"
 [ "$ROLE" != client ] || peer_signal "ask.$(($(cat /run/asked) + 1))" end
 check_rdma_clean
 check_log_clean
+# A lost packet may end a queue pair (known-issues.rst)
+info "packets dropped: $(cd /sys/class/net/eth0/statistics && grep -H . tx_dropped rx_dropped rx_missed_errors tx_errors | paste -sd' ' || :), $(tc -s qdisc show dev eth0 | grep -o 'dropped [0-9]*' || :)"
+# For whoever has the results only; some suites mean them to be lost
+dmesg | grep -o 'rpcrdma: .*: connection lost: .*' | tail -n 3 | while IFS= read -r line; do info "$line"; done || :
 finish

@@ -56,12 +56,17 @@ numa_asked() {
 	fails grep -vE " ($anywhere) | node=1$" /run/numa.asked
 }
 
-# Those that rpcrdma_alloc_exact() took for rpcrdma_recvq_add()
+# Those that rpcrdma_alloc_exact() took for rpcrdma_recvq_add(). An interrupt that allocates may
+# come between an allocation and its stack trace: both have the same task and the same kind of context.
 numa_pages() {
 	awk '
-		/mm_page_alloc:/ { exact = 0; pfn = $0; sub(/.*pfn=/, "", pfn); sub(/ .*/, "", pfn) }
+		match($0, / \[[0-9]+\] [^ ]+/) {
+			context = substr($0, 1, RSTART) substr($0, RSTART + RLENGTH - 3, 1)
+			exact = 0
+		}
+		/mm_page_alloc:/ { pfn[context] = $0; sub(/.*pfn=/, "", pfn[context]); sub(/ .*/, "", pfn[context]) }
 		/ => rpcrdma_alloc_exact/ { exact = 1 }
-		/ => rpcrdma_recvq_add/ && exact { print pfn; exact = 0 }' /run/numa.trace >/run/numa.frames
+		/ => rpcrdma_recvq_add/ && exact { print pfn[context]; exact = 0 }' /run/numa.trace >/run/numa.frames
 	local pfn n=0
 	while read -r pfn; do
 		n=$((n + 1))
