@@ -34,6 +34,18 @@ as_root() {
 	fi
 }
 
+# result_of NAME COMMAND...: a result as tests/run reads it; a failure with the last line that
+# the command printed
+result_of() {
+	local name=$1 out
+	shift
+	if out=$("$@" 2>&1); then
+		echo "ok $name"
+	else
+		echo "not ok $name: $(tail -n 1 <<<"$out")"
+	fi
+}
+
 # download PACKAGE[=VERSION]...: into the current directory. An old package index
 # may name a version that the mirror no longer has. root downloads as root,
 # because apt's own user cannot write here.

@@ -7,7 +7,7 @@
 #
 # The headers of such a kernel want that suite's compiler and C library. Both are unpacked,
 # with the headers, into a root in the cache, and builds run inside that root. Nothing is
-# installed.
+# installed. Also whole Debians of a suite, for tests of their own.
 #
 # Sourced by lib.sh, after CACHE is set. In the cache:
 #
@@ -119,7 +119,8 @@ suite_uri() {
 }
 
 # suite_apt_init DIR SUITE[,SUITE]: where this machine's Debian comes from, but these suites.
-# Without a line in its status file apt takes no package for installed.
+# Without a line in its status file apt takes no package for installed. A mirror may be weeks
+# behind, so that its list of packages has expired: it is signed all the same.
 suite_apt_init() {
 	local dir=$1 suite uri security
 	uri=$(suite_uri Debian)
@@ -143,6 +144,7 @@ suite_apt_init() {
 		Dir::Etc::preferencesparts "/dev/null";
 		APT::Sandbox::User "root";
 		APT::Install-Recommends "false";
+		Acquire::Check-Valid-Until "false";
 	END
 	suite_apt "$dir" apt-get update -qq
 }
@@ -239,4 +241,43 @@ suite_fetch() {
 	printf '%s\n' "$rel" >"$tmp/.release"
 	mv "$tmp" "$dir"
 	say "kernel $rel is in $CACHE/kernels/$rel, its headers in $dir/root"
+}
+
+# ---- a whole Debian ------------------------------------------------------------
+
+# debian_sources SUITE: this machine's package sources, or those that it would have in SUITE
+debian_sources() {
+	local line='deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]' uri
+	if [ "$1" = "$HOST_SUITE" ]; then
+		find /etc/apt/sources.list /etc/apt/sources.list.d -name '*.list' -o -name '*.sources' 2>/dev/null
+		return
+	fi
+	uri=$(suite_uri Debian)
+	printf '%s %s main\n' "$line $uri" "$1" "$line $uri" "$1-updates" \
+		"$line $(suite_uri Debian-Security)" "$1-security"
+}
+
+# debian_install SUITE DIR [option of mmdebstrap...]: into DIR/root, with all scripts of its
+# packages. mmdebstrap is one script: unpacked into DIR/tool, not installed.
+debian_install() {
+	local suite=$1 dir=$2 from
+	shift 2
+	mapfile -t from < <(debian_sources "$suite")
+	mkdir -p "$dir/tool"
+	(cd "$dir/tool" && download mmdebstrap && dpkg-deb -x mmdebstrap_*.deb .) &&
+		as_root unshare -m perl "$dir/tool/usr/bin/mmdebstrap" --mode=root \
+			--aptopt='Acquire::Check-Valid-Until "false"' "$@" "${suite/#$HOST_SUITE/}" "$dir/root" "${from[@]}"
+}
+
+# debian_inside ROOT [NAME=VALUE...] COMMAND...: in it, as its root. / is a mount, as on a machine:
+# unshare -m wants that.
+debian_inside() {
+	as_root unshare -m bash -euc '
+		root=$1
+		shift
+		mount --bind "$root" "$root"
+		mount -t proc proc "$root/proc"
+		mount --rbind /dev "$root/dev"
+		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb "$@"
+	' - "$@"
 }
