@@ -12,8 +12,11 @@
 
 #define SVC_RDMA_BACKLOG	10
 
-/* Connect Requests, some KiB each, that may wait for a thread; others get no answer */
+/* Connect Requests that may wait for their set-up or a thread; others get no answer */
 #define SVC_RDMA_MAX_PENDING	1024
+
+/* Connections that are set up at a time: commands of a device overlap */
+#define SVC_RDMA_SET_UPS	8
 
 /* How often a listener that is down tries again */
 #define SVC_RDMA_RELISTEN	(2 * HZ)
@@ -52,8 +55,8 @@ static const u8 svc_rdma_listener_next[] = {
  * @lock: protects the members that follow
  * @state: where it stands
  * @why: reason for which it went down, if that is not logged yet
- * @pending: connections that are not accepted yet
- * @nr_pending: how many
+ * @pending: connections that wait for a thread of nfsd
+ * @nr_pending: these, and those that are being set up
  * @relisten: listens again when the device or address is back
  * @status: its line in /proc/net/rpcrdma/listeners
  */
@@ -64,16 +67,38 @@ struct svc_rdma_listener {
 	enum svc_rdma_listener_state state;
 	const char *why;
 	struct list_head pending;
-	unsigned int nr_pending;
+	atomic_t nr_pending;
 	struct delayed_work relisten;
 	struct rpcrdma_listener status;
 };
 
 static struct svc_xprt_class svc_rdma_class;
+static struct workqueue_struct *set_up_wq;
 
 static struct svc_rdma_listener *svc_rdma_listener(struct svc_xprt *xprt)
 {
 	return container_of(xprt, struct svc_rdma_listener, xprt);
+}
+
+/*
+ * The teardown, and the removal of a device, wait for this. So reclaim must not
+ * wait for a mount of this host, but it may compact: drivers may want queues of
+ * some hundred KiB without a gap. If it fails sunrpc closes the connection.
+ */
+static void listener_set_up(struct work_struct *work)
+{
+	struct svc_rdma_conn *conn = container_of(work, typeof(*conn), set_up);
+	struct svc_rdma_listener *listener = conn->listener;
+	unsigned int nofs = memalloc_nofs_save();
+	int rc = rpcrdma_ep_accept(conn->ep);
+
+	memalloc_nofs_restore(nofs);
+	atomic_inc(rc ? &listener->status.refused : &listener->status.accepted);
+	spin_lock(&listener->lock);
+	list_add_tail(&conn->pending, &listener->pending);
+	spin_unlock(&listener->lock);
+	set_bit(XPT_CONN, &listener->xprt.xpt_flags);
+	svc_xprt_enqueue(&listener->xprt);
 }
 
 /*
@@ -87,7 +112,7 @@ static int connect_request(struct svc_rdma_listener *listener,
 	struct svc_rdma_conn *conn = NULL;
 	/* The CM's work, which a mount may need to reconnect, waits */
 	unsigned int noio = memalloc_noio_save();
-	bool full = READ_ONCE(listener->nr_pending) >= SVC_RDMA_MAX_PENDING;
+	bool full = atomic_read(&listener->nr_pending) >= SVC_RDMA_MAX_PENDING;
 
 	if (!full)
 		conn = svc_rdma_conn_create(&listener->xprt, &svc_rdma_class,
@@ -102,12 +127,10 @@ static int connect_request(struct svc_rdma_listener *listener,
 				    "no memory, or the device is being removed");
 		return -ENOMEM;
 	}
-	spin_lock(&listener->lock);
-	list_add_tail(&conn->pending, &listener->pending);
-	listener->nr_pending++;
-	spin_unlock(&listener->lock);
-	set_bit(XPT_CONN, &listener->xprt.xpt_flags);
-	svc_xprt_enqueue(&listener->xprt);
+	atomic_inc(&listener->nr_pending);
+	conn->listener = listener;
+	INIT_WORK(&conn->set_up, listener_set_up);
+	queue_work(set_up_wq, &conn->set_up);
 	return 0;
 }
 
@@ -207,7 +230,6 @@ static void svc_rdma_relisten(struct work_struct *work)
 		container_of(work, struct svc_rdma_listener, relisten.work);
 	struct rpcrdma_listener *status = &listener->status;
 	unsigned long delay = SVC_RDMA_RELISTEN;
-	struct sockaddr *local;
 	const char *why;
 
 	listener_stop(listener);
@@ -220,8 +242,7 @@ static void svc_rdma_relisten(struct work_struct *work)
 				    status->dev_name, why);
 		rpcrdma_proc_set_device(status, "-");
 	}
-	local = (struct sockaddr *)&listener->xprt.xpt_local;
-	if (!listener_start(listener, local)) {
+	if (!listener_start(listener, (void *)&listener->xprt.xpt_local)) {
 		if (listener_change_state(listener, SVC_RDMA_LISTENER_UP,
 					  NULL)) {
 			pr_info_ratelimited("listener %s on %s: listening again\n",
@@ -234,59 +255,33 @@ static void svc_rdma_relisten(struct work_struct *work)
 	schedule_delayed_work(&listener->relisten, delay);
 }
 
-static struct svc_rdma_conn *next_pending(struct svc_rdma_listener *listener)
+/* Context: nfsd thread */
+static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
 {
+	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
 	struct svc_rdma_conn *conn;
 
-	clear_bit(XPT_CONN, &listener->xprt.xpt_flags);
+	clear_bit(XPT_CONN, &xprt->xpt_flags);
 	spin_lock(&listener->lock);
 	conn = list_first_entry_or_null(&listener->pending,
 					struct svc_rdma_conn, pending);
 	if (conn) {
-		list_del_init(&conn->pending);
-		listener->nr_pending--;
+		list_del(&conn->pending);
+		atomic_dec(&listener->nr_pending);
 	}
 	if (!list_empty(&listener->pending))
-		set_bit(XPT_CONN, &listener->xprt.xpt_flags);
+		set_bit(XPT_CONN, &xprt->xpt_flags);
 	spin_unlock(&listener->lock);
-	return conn;
-}
-
-/* Context: nfsd thread; sleeps for memory, not for the peer */
-static struct svc_xprt *listener_accept(struct svc_xprt *xprt)
-{
-	struct svc_rdma_listener *listener = svc_rdma_listener(xprt);
-	struct svc_rdma_conn *conn = next_pending(listener);
-	unsigned int nofs;
-	int rc;
-
-	if (!conn)
-		return NULL;
-	/*
-	 * The teardown, and the removal of a device, wait for this. So reclaim
-	 * must not wait for a mount of this host, but it may compact: drivers
-	 * may want queues of some hundred KiB without a gap.
-	 */
-	nofs = memalloc_nofs_save();
-	rc = rpcrdma_ep_accept(conn->ep);
-	memalloc_nofs_restore(nofs);
-	if (rc) {
-		atomic_inc(&listener->status.refused);
-		svc_rdma_conn_abandon(conn);
-		return NULL;
-	}
-	atomic_inc(&listener->status.accepted);
-	return &conn->xprt;
+	return conn ? &conn->xprt : NULL;
 }
 
 /* The listener has no id any more that could bring others */
 static void listener_abandon(struct svc_rdma_listener *listener)
 {
 	struct svc_rdma_conn *conn, *next;
-	LIST_HEAD(pending);
 
-	list_splice_init(&listener->pending, &pending);
-	list_for_each_entry_safe(conn, next, &pending, pending)
+	flush_workqueue(set_up_wq);
+	list_for_each_entry_safe(conn, next, &listener->pending, pending)
 		svc_rdma_conn_abandon(conn);
 }
 
@@ -381,9 +376,13 @@ int svc_rdma_init(void)
 {
 	int rc;
 
+	set_up_wq = alloc_workqueue("rpcrdma_set_up", WQ_MEM_RECLAIM | WQ_UNBOUND,
+				    SVC_RDMA_SET_UPS);
+	if (!set_up_wq)
+		return -ENOMEM;
 	rc = svc_rdma_pools_alloc(GFP_KERNEL);
 	if (rc)
-		return rc;
+		goto out_wq;
 	rc = svc_rdma_sysctl_init();
 	if (rc)
 		goto out_pools;
@@ -401,6 +400,8 @@ out_sysctl:
 	svc_rdma_sysctl_exit();
 out_pools:
 	svc_rdma_pools_free();
+out_wq:
+	destroy_workqueue(set_up_wq);
 	return rc;
 }
 
@@ -418,4 +419,5 @@ void svc_rdma_exit(void)
 	flush_workqueue(rpcrdma_wq);
 	svc_rdma_sysctl_exit();
 	svc_rdma_pools_free();
+	destroy_workqueue(set_up_wq);
 }

@@ -23,6 +23,7 @@
 #include "layout.h"
 
 struct svc_rdma_call;
+struct svc_rdma_listener;
 struct svc_rdma_rw;
 
 /* Results of one RPC that may go into Write chunks, and Write chunks */
@@ -97,6 +98,8 @@ struct svc_rdma_queue {
  * @ep: the endpoint; a reference is held until the memory is freed
  * @refs: one of sunrpc until xpo_free, one of the endpoint until DEAD. The
  *	endpoint holds no reference on @xprt, which ageing would count.
+ * @listener: of the Connect Request, until sunrpc has the connection
+ * @set_up: sets it up
  * @pending: in its listener's list of connections to accept
  * @limits: the headers that we accept
  * @credit_use: how fast the credits are used; with XPT_BUSY
@@ -119,6 +122,8 @@ struct svc_rdma_conn {
 	struct svc_xprt xprt;
 	struct rpcrdma_ep *ep;
 	refcount_t refs;
+	struct svc_rdma_listener *listener;
+	struct work_struct set_up;
 	struct list_head pending;
 	struct rpcrdma_limits limits;
 	struct rpcrdma_credit_use credit_use;

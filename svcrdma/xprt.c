@@ -155,7 +155,6 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 	/* One client: sunrpc keeps its ip_map, and need not look it up for each RPC */
 	set_bit(XPT_CACHE_AUTH, &conn->xprt.xpt_flags);
 	refcount_set(&conn->refs, 1);
-	INIT_LIST_HEAD(&conn->pending);
 	spin_lock_init(&conn->lock);
 	svc_rdma_queue_init(conn);
 	conn->credit_use.since = jiffies;
@@ -243,25 +242,23 @@ struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
 					   const struct rdma_cm_event *event)
 {
 	struct svc_rdma_conn *conn;
-	struct rpcrdma_ep *ep;
 
 	conn = conn_alloc(listener, class, id->device);
 	if (!conn)
 		return NULL;
 	conn_set_addresses(conn, id);
-	ep = conn_create_ep(conn, id->device);
-	if (!ep)
+	conn->ep = conn_create_ep(conn, id->device);
+	if (!conn->ep)
 		goto out_drop;
-	conn->ep = ep;
 
 	/* The endpoint's reference, which ops.dead drops */
 	refcount_inc(&conn->refs);
-	if (rpcrdma_ep_adopt(ep, id, event)) {
+	if (rpcrdma_ep_adopt(conn->ep, id, event)) {
 		conn_put(conn);
 		goto out_drop;
 	}
-	ep->initiator_depth = min_t(u32, ep->initiator_depth,
-				    svc_rdma_max_outbound_reads);
+	conn->ep->initiator_depth = min_t(u32, conn->ep->initiator_depth,
+					  svc_rdma_max_outbound_reads);
 	return conn;
 
 out_drop:

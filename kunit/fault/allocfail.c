@@ -7,8 +7,8 @@
  * give it when the module is loaded: that site fails the next time it is
  * reached, and that time only.
  *
- * slow_dereg lets each ib_dereg_mr() take that many milliseconds more, slow_last
- * each atomic_dec_and_test() that reaches zero.
+ * slow_cq lets each ib_alloc_cq() take that many milliseconds more, slow_dereg
+ * each ib_dereg_mr(), slow_last each atomic_dec_and_test() that reaches zero.
  */
 
 #include <linux/debugfs.h>
@@ -107,6 +107,10 @@ static const struct kernel_param_ops rpcrdma_alloc_ops = {
 	.get	= rpcrdma_alloc_get,
 	.free	= rpcrdma_alloc_free,
 };
+
+unsigned int rpcrdma_slow_cq;
+module_param_named(slow_cq, rpcrdma_slow_cq, uint, 0600);
+MODULE_PARM_DESC(slow_cq, "milliseconds that the creation of a CQ takes");
 
 unsigned int rpcrdma_slow_dereg;
 module_param_named(slow_dereg, rpcrdma_slow_dereg, uint, 0600);

@@ -127,11 +127,15 @@ static inline struct ib_pd *__fail_ib_alloc_pd(struct ib_device *device,
 	return ib_alloc_pd(device, flags);
 }
 
+/* Firmware is slow: rpcrdma.slow_cq ms for each CQ, of which a connection has two */
+extern unsigned int rpcrdma_slow_cq;
+
 static inline struct ib_cq *__fail_ib_alloc_cq(struct ib_device *device,
 					       void *private, int nr_cqe,
 					       int vector,
 					       enum ib_poll_context context)
 {
+	msleep(rpcrdma_slow_cq);
 	return ib_alloc_cq(device, private, nr_cqe, vector, context);
 }
 

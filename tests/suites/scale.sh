@@ -102,6 +102,24 @@ suite_scale() {
 	save_file /run/scale
 }
 
+# ---- set-ups at the same time ---------------------------------------------------------------
+
+# An adapter may take long for the queues of a connection: here half a second. One after the other
+# 32 connections need 16 s.
+slow_accept_overlap() {
+	scale_connect 32
+	awk '/^connected/ { exit !($3 < 8000) }' /run/crowd
+}
+# Guests: CONFIG_RPCRDMA_FAULT=y
+suite_slow_accept() {
+	on_server scale_server >/dev/null
+	on_server "echo 250 >/sys/module/rpcrdma/parameters/slow_cq" >/dev/null
+	check "32 clients connect within 8 s" slow_accept_overlap
+	check "none was refused" on_server scale_none_refused
+	on_server "echo 0 >/sys/module/rpcrdma/parameters/slow_cq" >/dev/null
+	check "32 clients disconnect" scale_disconnect
+}
+
 # ---- some that are busy among many that are not ---------------------------------------
 
 # scale_addresses N: more of the server, so that N mounts have connections of their own
