@@ -258,16 +258,25 @@ debian_sources() {
 }
 
 # debian_install SUITE DIR [option of mmdebstrap...]: into DIR/root, with all scripts of its
-# packages. mmdebstrap is one script: unpacked into DIR/tool, not installed.
+# packages. mmdebstrap is one script: unpacked into DIR/tool, not installed. It names the files that
+# it has open to dash, which knows no file descriptor above 9.
 debian_install() {
 	local suite=$1 dir=$2 from
 	shift 2
 	mapfile -t from < <(debian_sources "$suite")
 	mkdir -p "$dir/tool"
 	(cd "$dir/tool" && download mmdebstrap && dpkg-deb -x mmdebstrap_*.deb .) &&
-		as_root unshare -m perl "$dir/tool/usr/bin/mmdebstrap" --mode=root \
+		no_files as_root unshare -m perl "$dir/tool/usr/bin/mmdebstrap" --mode=root \
 			--aptopt='Acquire::Check-Valid-Until "false"' "$@" "${suite/#$HOST_SUITE/}" "$dir/root" "${from[@]}"
 }
+
+# no_files COMMAND...: with none open but the first three
+no_files() (
+	for fd in /proc/self/fd/*; do
+		[ "${fd##*/}" -le 2 ] || eval "exec ${fd##*/}>&-"
+	done
+	"$@"
+)
 
 # debian_inside ROOT [NAME=VALUE...] COMMAND...: in it, as its root. / is a mount, as on a machine:
 # unshare -m wants that.
