@@ -58,6 +58,7 @@ numa_asked() {
 
 # Those that rpcrdma_alloc_exact() took for rpcrdma_recvq_add(). An interrupt that allocates may
 # come between an allocation and its stack trace: both have the same task and the same kind of context.
+# The stack of an interrupt goes on with what it interrupted, so only those of process context count.
 numa_pages() {
 	awk '
 		match($0, / \[[0-9]+\] [^ ]+/) {
@@ -65,7 +66,7 @@ numa_pages() {
 			exact = 0
 		}
 		/mm_page_alloc:/ { pfn[context] = $0; sub(/.*pfn=/, "", pfn[context]); sub(/ .*/, "", pfn[context]) }
-		/ => rpcrdma_alloc_exact/ { exact = 1 }
+		/ => rpcrdma_alloc_exact/ { exact = context ~ /\.$/ }
 		/ => rpcrdma_recvq_add/ && exact { print pfn[context]; exact = 0 }' /run/numa.trace >/run/numa.frames
 	local pfn n=0
 	while read -r pfn; do
