@@ -213,15 +213,17 @@ bool svc_rdma_queue_reads(struct svc_rdma_call *call)
 #define THREAD_CALLS	8
 
 /* Credits for the header of a message: a share while many connections are crowded */
-u32 svc_rdma_grant(const struct svc_rdma_conn *conn)
+u32 svc_rdma_grant(struct svc_rdma_conn *conn)
 {
 	u32 useful = conn->xprt.xpt_server->sv_nrthreads * THREAD_CALLS;
 	const struct rpcrdma_ep *ep = conn->ep;
+	u32 granted = rpcrdma_plan_grant(READ_ONCE(ep->receivable),
+					 ep->attr.want.first_credits,
+					 max(useful, ep->sizes.credits),
+					 READ_ONCE(rpcrdma_crowded));
 
-	return rpcrdma_plan_grant(READ_ONCE(ep->receivable),
-				  ep->attr.want.first_credits,
-				  max(useful, ep->sizes.credits),
-				  READ_ONCE(rpcrdma_crowded));
+	WRITE_ONCE(conn->granted, granted);
+	return granted;
 }
 
 /*
@@ -322,7 +324,7 @@ static void limit_show(const struct svc_rdma_page_limit *limit,
 		   name, READ_ONCE(limit->peak), name, READ_ONCE(limit->waits));
 }
 
-/* rpcrdma_ep_ops.show */
+/* rpcrdma_ep_ops.show. The service may be gone before the endpoint */
 void svc_rdma_queue_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 {
 	const struct svc_rdma_conn *conn = ep->attr.owner;
@@ -332,5 +334,5 @@ void svc_rdma_queue_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 	seq_printf(seq, " total_pages=%lld max_total_pages=%lu granted=%u",
 		   percpu_counter_sum_positive(&svc_rdma_counters[SVC_RDMA_PINNED]),
 		   READ_ONCE(svc_rdma_max_total_size) >> PAGE_SHIFT,
-		   svc_rdma_grant(conn));
+		   READ_ONCE(conn->granted));
 }

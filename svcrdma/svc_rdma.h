@@ -104,6 +104,7 @@ struct svc_rdma_queue {
  * @limits: the headers that we accept
  * @credit_use: how fast the credits are used; with XPT_BUSY
  * @requested: credits that the last Call asked for
+ * @granted: credits that the last Reply granted
  * @use: references of threads that use @ep's QP and device; dead: these are
  *	about to go
  * @unused: completed when @use has no references
@@ -128,6 +129,7 @@ struct svc_rdma_conn {
 	struct rpcrdma_limits limits;
 	struct rpcrdma_credit_use credit_use;
 	u32 requested;
+	u32 granted;
 
 	struct percpu_ref use;
 	struct completion unused;
@@ -421,7 +423,7 @@ void svc_rdma_sysctl_exit(void);
 /* queue.c */
 void svc_rdma_queue_init(struct svc_rdma_conn *conn);
 int svc_rdma_queue_setup(struct rpcrdma_ep *ep);
-u32 svc_rdma_grant(const struct svc_rdma_conn *conn);
+u32 svc_rdma_grant(struct svc_rdma_conn *conn);
 void svc_rdma_queue_detach(struct svc_rdma_conn *conn);
 void svc_rdma_queue_close(struct rpcrdma_ep *ep);
 void svc_rdma_queue_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);

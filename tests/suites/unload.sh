@@ -32,3 +32,30 @@ suite_unload() {
 	check "I/O with the module that came" unload_io 6
 	check "umount unload vers=3" umount_nfs
 }
+
+# nfsd goes, and its service, while the endpoints of its connections are still shown. Guests with
+# KASAN tell whether they need it
+stop_read() { while [ ! -e /run/stop.end ]; do cat /proc/net/rpcrdma/connections >/dev/null; done; }
+stop_server() {
+	local job
+	rm -f /run/stop.end
+	stop_read &
+	job=$!
+	rpc.nfsd 0
+	wait_for 20 unload_gone
+	touch /run/stop.end
+	wait $job
+	rpc.nfsd --rdma=20049 8
+	server_end_grace
+}
+suite_stop() {
+	local i
+	check "mount stop vers=3" mount_nfs vers=3,nconnect=16
+	mountpoint -q $MNT || return 0
+	for i in 1 2 3; do
+		check "I/O on its connections, $i" unload_io $i
+		check "nfsd stops while its connections are shown, $i" on_server stop_server
+	done
+	check "I/O after that" unload_io 4
+	check "umount stop vers=3" umount_nfs
+}
