@@ -80,9 +80,10 @@ bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest)
 
 /*
  * Called at regular times: is the device to find out whether the peer is there? It is
- * if there are unsignalled slots, of which no completion tells, or if nothing has been
- * posted and received between the last @checks of these times (0: never for that).
- * @recvs: messages received so far. A probe is a post, so the next may take as long.
+ * if there are unsignalled slots, or if nothing has been posted and received between
+ * the last @checks of these times (0: never for that); but not as long as a signalled
+ * WR is outstanding, which tells. @recvs: messages received so far. A probe is a post,
+ * so the next may take as long.
  */
 bool rpcrdma_slots_probe(struct rpcrdma_send_slots *s, u64 recvs, u32 checks)
 {
@@ -92,5 +93,6 @@ bool rpcrdma_slots_probe(struct rpcrdma_send_slots *s, u64 recvs, u32 checks)
 		s->idle = 0;
 	s->idle_posted = s->posted;
 	s->idle_recvs = recvs;
-	return s->unsignalled || (checks && s->idle >= checks);
+	return s->posted - s->completed <= s->unsignalled &&
+	       (s->unsignalled || (checks && s->idle >= checks));
 }

@@ -325,6 +325,18 @@ static void slots_idle(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 9));
 	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 9));
 	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 0));
+	/* What is signalled is not complete, in front of what is not */
+	rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_LATER);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 0));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 1));
+	rpcrdma_slots_complete(&s, 3);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_probe(&s, 2, 0));
+	/* Nothing is received either, but that completion is awaited */
+	rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NOW);
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 1));
+	KUNIT_EXPECT_FALSE(test, rpcrdma_slots_probe(&s, 2, 1));
+	rpcrdma_slots_complete(&s, 5);
+	KUNIT_EXPECT_TRUE(test, rpcrdma_slots_probe(&s, 2, 1));
 }
 
 static struct kunit_case send_slots_test_cases[] = {
