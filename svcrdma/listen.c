@@ -52,22 +52,22 @@ static const u8 svc_rdma_listener_next[] = {
  * @xprt: sunrpc's part
  * @id: CM id, or NULL; private to creation, the work and the detach, which do
  *	not overlap
+ * @nr_pending: connections that are being set up, or in @pending
  * @lock: protects the members that follow
  * @state: where it stands
  * @why: reason for which it went down, if that is not logged yet
  * @pending: connections that wait for a thread of nfsd
- * @nr_pending: these, and those that are being set up
  * @relisten: listens again when the device or address is back
  * @status: its line in /proc/net/rpcrdma/listeners
  */
 struct svc_rdma_listener {
 	struct svc_xprt xprt;
 	struct rdma_cm_id *id;
+	atomic_t nr_pending;
 	spinlock_t lock; /* all that follows */
 	enum svc_rdma_listener_state state;
 	const char *why;
 	struct list_head pending;
-	atomic_t nr_pending;
 	struct delayed_work relisten;
 	struct rpcrdma_listener status;
 };
