@@ -12,8 +12,6 @@
 
 #include "xprt_rdma.h"
 
-#if defined(CONFIG_SUNRPC_BACKCHANNEL)
-
 /*
  * The callback service builds the Reply in one page, whatever size it is told.
  * The Receive CQ must not wait for writeback over this transport, nor for
@@ -338,5 +336,3 @@ int xprt_rdma_bc_send_reply(struct rpc_rqst *rqst)
 	/* Any other error would end the RPC of the task that sends this */
 	return -ENOTCONN;
 }
-
-#endif /* CONFIG_SUNRPC_BACKCHANNEL */

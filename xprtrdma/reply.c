@@ -304,8 +304,9 @@ static void xprt_rdma_reject(struct xprt_rdma *rx, struct rpcrdma_recv *recv,
 	if (!fault)
 		why = rpcrdma_hdr_has_chunks(&recv->hdr) ? "it has chunks" :
 							   "no RPC Call in it";
-	xprt_rdma_bc_send_rdma_error(rx, recv, rpcrdma_fault_errcode(fault),
-				     why);
+	if (IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL))
+		xprt_rdma_bc_send_rdma_error(rx, recv,
+					     rpcrdma_fault_errcode(fault), why);
 }
 
 /* In the workqueue of the Receive CQ; @recv is ours until rpcrdma_recv_put() */
@@ -329,7 +330,8 @@ void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv)
 		xprt_rdma_reply(ep, recv);
 		return;
 	case RPCRDMA_ACT_CALL:
-		xprt_rdma_bc_received(rx, recv);
+		if (IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL))
+			xprt_rdma_bc_received(rx, recv);
 		break;
 	case RPCRDMA_ACT_ERROR:
 		xprt_rdma_reject(rx, recv, fault);

@@ -401,10 +401,8 @@ int xprt_rdma_send_request(struct rpc_rqst *rqst)
 	u32 len = rqst->rq_snd_buf.len;
 	int rc;
 
-#if defined(CONFIG_SUNRPC_BACKCHANNEL)
 	if (unlikely(bc_prealloc(rqst)))
 		return xprt_rdma_bc_send_reply(rqst);
-#endif
 	mutex_lock(&rx->lock);
 	rc = xprt_rdma_may_send(rx, req);
 	if (!rc)

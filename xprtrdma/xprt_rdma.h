@@ -445,8 +445,7 @@ int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			     void (*done)(struct rpcrdma_chain *chain,
 					  enum ib_wc_status status));
 
-/* backchannel.c */
-#if defined(CONFIG_SUNRPC_BACKCHANNEL)
+/* backchannel.c: not to be called without CONFIG_SUNRPC_BACKCHANNEL */
 int xprt_rdma_bc_setup(struct rpc_xprt *xprt, unsigned int reqs);
 size_t xprt_rdma_bc_maxpayload(struct rpc_xprt *xprt);
 unsigned int xprt_rdma_bc_num_slots(struct rpc_xprt *xprt);
@@ -458,18 +457,5 @@ void xprt_rdma_bc_send_rdma_error(struct xprt_rdma *rx,
 				  struct rpcrdma_recv *recv,
 				  enum rpcrdma_errcode errcode,
 				  const char *why);
-#else
-static inline void xprt_rdma_bc_received(struct xprt_rdma *rx,
-					 struct rpcrdma_recv *recv)
-{
-}
-
-static inline void xprt_rdma_bc_send_rdma_error(struct xprt_rdma *rx,
-						struct rpcrdma_recv *recv,
-						enum rpcrdma_errcode errcode,
-						const char *why)
-{
-}
-#endif
 
 #endif /* XPRT_RDMA_H */
