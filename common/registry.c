@@ -10,7 +10,6 @@
  * line per object, with key=value fields. New fields are only ever appended.
  */
 
-#include <linux/inet.h>
 #include <linux/jiffies.h>
 #include <linux/proc_fs.h>
 #include <linux/slab.h>

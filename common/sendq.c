@@ -19,7 +19,6 @@
  */
 
 #include <linux/bottom_half.h>
-#include <linux/workqueue.h>
 
 #include "rpcrdma/endpoint.h"
 #include "rpcrdma/trace.h"

@@ -8,12 +8,8 @@
  */
 
 #include <linux/module.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/sunrpc/addr.h>
-#include <linux/sunrpc/clnt.h>
 #include <linux/sunrpc/sched.h>
-#include <linux/sunrpc/xprt.h>
 
 #include "svc_rdma.h"
 

@@ -18,7 +18,6 @@
  * Each memory node has a pool of its own pages, for the threads that run there.
  */
 
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 

@@ -6,7 +6,6 @@
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/sunrpc/addr.h>
 
 #include "svc_rdma.h"
 

@@ -21,7 +21,6 @@
  * releases, reads or sends: that is for the callers.
  */
 
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "svc_rdma.h"

@@ -4,8 +4,6 @@
  * they need, and how they begin. When they may begin is decided in queue.c.
  */
 
-#include <linux/sunrpc/xdr.h>
-
 #include "rpcrdma/trace.h"
 #include "svc_rdma.h"
 

@@ -8,8 +8,6 @@
  * again, and the next thread finds the Call complete.
  */
 
-#include <linux/sunrpc/xdr.h>
-
 #include "rpcrdma/trace.h"
 #include "svc_rdma.h"
 

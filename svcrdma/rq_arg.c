@@ -5,7 +5,6 @@
 
 #include <linux/highmem.h>
 #include <linux/sched/mm.h>
-#include <linux/sunrpc/xdr.h>
 #include <linux/vmalloc.h>
 
 #include "svc_rdma.h"

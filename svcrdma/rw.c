@@ -9,8 +9,6 @@
  * wherever their completion arrives.
  */
 
-#include <linux/mm.h>
-#include <linux/scatterlist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/sunrpc/addr.h>

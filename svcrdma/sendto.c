@@ -6,8 +6,6 @@
  * complete. And RDMA_ERROR.
  */
 
-#include <linux/sunrpc/xdr.h>
-
 #include "rpcrdma/trace.h"
 #include "svc_rdma.h"
 

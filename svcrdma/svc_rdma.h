@@ -8,7 +8,6 @@
 #ifndef SVCRDMA_SVC_RDMA_H
 #define SVCRDMA_SVC_RDMA_H
 
-#include <linux/llist.h>
 #include <linux/mm.h>
 #include <linux/page_ref.h>
 #include <linux/percpu-refcount.h>

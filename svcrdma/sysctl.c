@@ -4,7 +4,6 @@
  * administrators' scripts know.
  */
 
-#include <linux/mm.h>
 #include <linux/sysctl.h>
 
 #include "svc_rdma.h"

@@ -7,7 +7,6 @@
 #include <linux/nfs4.h>
 #include <linux/nfs.h>
 #include <linux/sunrpc/msg_prot.h>
-#include <linux/sunrpc/xdr.h>
 
 #include "svc_rdma.h"
 

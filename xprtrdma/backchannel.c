@@ -7,7 +7,6 @@
  * its Reply leaves through send_request like any other message.
  */
 #include <linux/slab.h>
-#include <linux/sunrpc/bc_xprt.h>
 #include <linux/sunrpc/svc.h>
 
 #include "xprt_rdma.h"

@@ -4,8 +4,6 @@
  * A new connection begins when the old endpoint is dead, so that no request
  * has an MR, a mapping, or a Send on it.
  */
-#include <linux/sched/mm.h>
-#include <linux/seq_file.h>
 
 #include "xprt_rdma.h"
 

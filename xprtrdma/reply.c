@@ -7,7 +7,6 @@
  * Receives posted are always those of the credits. The copy comes after the
  * MRs are unmapped, since it may go to memory that was offered to the peer.
  */
-#include <linux/sunrpc/bc_xprt.h>
 
 #include "rpcrdma/trace.h"
 #include "xprt_rdma.h"

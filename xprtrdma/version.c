@@ -5,7 +5,6 @@
  * and the consequences of its decisions. Without CONFIG_RPCRDMA_V2 the stubs
  * in xprt_rdma.h speak version 1.
  */
-#include <linux/seq_file.h>
 
 #include "xprt_rdma.h"
 

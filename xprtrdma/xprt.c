@@ -4,10 +4,7 @@
  * addresses, and the life of a transport.
  */
 #include <linux/module.h>
-#include <linux/seq_file.h>
-#include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
-#include <linux/sunrpc/bc_xprt.h>
 
 #include "xprt_rdma.h"
 

@@ -5,13 +5,8 @@
 #ifndef XPRT_RDMA_H
 #define XPRT_RDMA_H
 
-#include <linux/kref.h>
-#include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/sched/mm.h>
-#include <linux/spinlock.h>
 #include <linux/wait.h>
-#include <linux/workqueue.h>
 #include <linux/sunrpc/clnt.h>
 #include <linux/sunrpc/sched.h>
 #include <linux/sunrpc/xdr.h>
