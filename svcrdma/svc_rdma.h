@@ -21,10 +21,6 @@
 #include "rpcrdma/endpoint.h"
 #include "layout.h"
 
-struct svc_rdma_call;
-struct svc_rdma_listener;
-struct svc_rdma_rw;
-
 /* Results of one RPC that may go into Write chunks, and Write chunks */
 #define SVC_RDMA_MAX_PAYLOADS	8
 

@@ -47,9 +47,6 @@
  */
 #define XPRT_RDMA_SEND_BUF	8192U
 
-struct xprt_rdma_req;
-struct xprt_rdma;
-
 /**
  * struct xprt_rdma_mr - one memory region and its registration
  * @list: idle in the pool, or with the request that uses it

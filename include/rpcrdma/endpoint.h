@@ -30,9 +30,6 @@
 
 struct rpc_rqst;
 struct rpc_xprt;
-struct rpcrdma_device;
-struct rpcrdma_ep;
-struct rpcrdma_recvq;
 
 /* "[fe80::1%eth0]:65535" and its end */
 #define RPCRDMA_ADDRSTRLEN	80
