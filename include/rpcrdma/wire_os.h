@@ -34,21 +34,12 @@
 #endif
 
 typedef uint8_t u8;
-typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 
 #define cpu_to_be32(x)	htobe32(x)
 #define be32_to_cpu(x)	be32toh(x)
-#define cpu_to_be64(x)	htobe64(x)
 #define be64_to_cpu(x)	be64toh(x)
-
-#define likely(x)	__builtin_expect(!!(x), 1)
-#define unlikely(x)	__builtin_expect(!!(x), 0)
-#define noinline
-#ifndef __always_inline
-#define __always_inline	inline
-#endif
 
 #define U32_MAX		UINT32_MAX
 #define U64_MAX		UINT64_MAX
