@@ -126,7 +126,6 @@ struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn)
 
 	spin_lock(&conn->lock);
 	node = llist_del_first(&conn->free_calls);
-	conn->nr_calls += !node;
 	spin_unlock(&conn->lock);
 	if (node) {
 		call = llist_entry(node, struct svc_rdma_call, free);
@@ -135,15 +134,12 @@ struct svc_rdma_call *svc_rdma_call_get(struct svc_rdma_conn *conn)
 	}
 	call = kzalloc_node(sizeof(*call), GFP_NOIO,
 			    rpcrdma_ep_node(conn->ep));
-	if (call) {
-		call->conn = conn;
-		call->reads.dir = DMA_FROM_DEVICE;
-		return call;
-	}
-	spin_lock(&conn->lock);
-	conn->nr_calls--;
-	spin_unlock(&conn->lock);
-	return NULL;
+	if (!call)
+		return NULL;
+	atomic_inc(&conn->nr_calls);
+	call->conn = conn;
+	call->reads.dir = DMA_FROM_DEVICE;
+	return call;
 }
 
 /* Ends a Call; its RDMA Reads are complete, or were never posted */
@@ -227,9 +223,9 @@ void svc_rdma_calls_free(struct svc_rdma_conn *conn)
 				  free) {
 		kfree(call->pages);
 		kfree(call);
-		conn->nr_calls--;
+		atomic_dec(&conn->nr_calls);
 	}
-	WARN_ON_ONCE(conn->nr_calls); /* I12 */
+	WARN_ON_ONCE(atomic_read(&conn->nr_calls)); /* I12 */
 }
 
 /*
@@ -244,16 +240,11 @@ void svc_rdma_calls_free(struct svc_rdma_conn *conn)
 static struct svc_rdma_send *send_alloc(struct svc_rdma_conn *conn, gfp_t gfp)
 {
 	struct rpcrdma_ep *ep = conn->ep;
+	u32 most = ep->sizes.sq_depth + ep->sizes.credits +
+		   ep->sizes.bc_credits + RPCRDMA_MAX_UNSIGNALLED;
 	struct svc_rdma_send *send;
-	bool may_alloc;
 
-	spin_lock(&conn->lock);
-	may_alloc = conn->nr_sends <
-		    ep->sizes.sq_depth + ep->sizes.credits +
-		    ep->sizes.bc_credits + RPCRDMA_MAX_UNSIGNALLED;
-	conn->nr_sends += may_alloc;
-	spin_unlock(&conn->lock);
-	if (!may_alloc)
+	if (!atomic_add_unless(&conn->nr_sends, 1, most))
 		return ERR_PTR(-ENOBUFS);
 	send = kzalloc_node(sizeof(*send), gfp, rpcrdma_ep_node(ep));
 	if (!send)
@@ -277,9 +268,7 @@ out_free:
 	rpcrdma_dmabuf_free(&send->buf);
 	kfree(send);
 out_uncount:
-	spin_lock(&conn->lock);
-	conn->nr_sends--;
-	spin_unlock(&conn->lock);
+	atomic_dec(&conn->nr_sends);
 	return ERR_PTR(-ENOMEM);
 }
 
@@ -428,7 +417,7 @@ int svc_rdma_sends_alloc(struct svc_rdma_conn *conn)
 {
 	struct svc_rdma_send *send;
 
-	while (READ_ONCE(conn->nr_sends) <
+	while (atomic_read(&conn->nr_sends) <
 	       SVC_RDMA_BC_CREDITS + RPCRDMA_MAX_UNSIGNALLED) {
 		send = send_alloc(conn, GFP_NOIO);
 		if (IS_ERR(send))
@@ -458,7 +447,7 @@ void svc_rdma_sends_free(struct svc_rdma_conn *conn)
 		if (send->pages != send->few)
 			kfree(send->pages);
 		kfree(send);
-		conn->nr_sends--;
+		atomic_dec(&conn->nr_sends);
 	}
-	WARN_ON_ONCE(conn->nr_sends); /* I11 */
+	WARN_ON_ONCE(atomic_read(&conn->nr_sends)); /* I11 */
 }

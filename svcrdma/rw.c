@@ -50,30 +50,27 @@ static struct svc_rdma_rw *rw_get(struct svc_rdma_conn *conn, bool large)
 		conn->free_rws[large] = rw->next;
 		conn->nr_free_rws[large]--;
 	}
-	conn->nr_rws++;
 	spin_unlock(&conn->lock);
 	if (rw)
 		return rw;
 	rw = kvmalloc(struct_size(rw, sgl, max), GFP_NOIO);
-	if (rw) {
-		rw->large = large;
-		rw->nents = 0;
-		sg_init_table(rw->sgl, max);
-		return rw;
-	}
-	spin_lock(&conn->lock);
-	conn->nr_rws--;
-	spin_unlock(&conn->lock);
-	return NULL;
+	if (!rw)
+		return NULL;
+	atomic_inc(&conn->nr_rws);
+	rw->large = large;
+	rw->nents = 0;
+	sg_init_table(rw->sgl, max);
+	return rw;
 }
 
-static void rws_kvfree(struct svc_rdma_rw *rw)
+static void rws_kvfree(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 {
 	struct svc_rdma_rw *next;
 
 	for (; rw; rw = next) {
 		next = rw->next;
 		kvfree(rw);
+		atomic_dec(&conn->nr_rws);
 	}
 }
 
@@ -85,7 +82,6 @@ static void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 	spin_lock(&conn->lock);
 	for (; rw; rw = next) {
 		next = rw->next;
-		conn->nr_rws--;
 		if (conn->nr_free_rws[rw->large] >= SVC_RDMA_RW_CACHED) {
 			rw->next = surplus;
 			surplus = rw;
@@ -96,7 +92,7 @@ static void rws_put(struct svc_rdma_conn *conn, struct svc_rdma_rw *rw)
 		conn->free_rws[rw->large] = rw;
 	}
 	spin_unlock(&conn->lock);
-	rws_kvfree(surplus);
+	rws_kvfree(conn, surplus);
 }
 
 /* Frees the idle contexts of a connection that uses none any more */
@@ -105,7 +101,7 @@ void svc_rdma_rws_free(struct svc_rdma_conn *conn)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(conn->free_rws); i++) {
-		rws_kvfree(conn->free_rws[i]);
+		rws_kvfree(conn, conn->free_rws[i]);
 		conn->free_rws[i] = NULL;
 		conn->nr_free_rws[i] = 0;
 	}

@@ -105,10 +105,10 @@ struct svc_rdma_queue {
  * @unused: completed when @use has no references
  * @queue: next jobs, and limits of resources in flight
  * @bad_rkey_noted: svc_rdma_note_bad_rkey() knows which Call caused @ep->bad_rkey
- * @lock: protects the members that follow
  * @nr_calls: Call contexts in existence
  * @nr_sends: Send contexts in existence
- * @nr_rws: RDMA Read and Write contexts in use
+ * @nr_rws: RDMA Read and Write contexts in existence
+ * @lock: protects the members that follow
  * @free_rws: idle ones, by size class
  * @nr_free_rws: how many of each
  * @free_calls: idle Call contexts; @lock to take one, none to give one back
@@ -133,12 +133,12 @@ struct svc_rdma_conn {
 	struct svc_rdma_queue queue ____cacheline_aligned_in_smp;
 
 	bool bad_rkey_noted;
+	atomic_t nr_calls;
+	atomic_t nr_sends;
+	atomic_t nr_rws;
 
 	/* All that follows */
 	spinlock_t lock ____cacheline_aligned_in_smp;
-	unsigned int nr_calls;
-	unsigned int nr_sends;
-	unsigned int nr_rws;
 	struct svc_rdma_rw *free_rws[2];
 	unsigned int nr_free_rws[2];
 	struct llist_head free_calls;

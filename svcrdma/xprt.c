@@ -54,7 +54,7 @@ static void ep_release(struct rpcrdma_ep *ep)
 	}
 	svc_rdma_sends_unmap(conn);
 	svc_rdma_rws_free(conn);
-	WARN_ON_ONCE(conn->nr_rws || queue->mrs); /* I11 */
+	WARN_ON_ONCE(atomic_read(&conn->nr_rws) || queue->mrs); /* I11 */
 	WARN_ON_ONCE(queue->reads.charged || !list_empty(&queue->waiting)); /* I16 */
 	WARN_ON_ONCE(queue->replies.charged); /* I17 */
 }
