@@ -127,7 +127,6 @@ static void rpcrdma_ep_abandon_device(struct rpcrdma_ep *ep)
 		rpcrdma_ep_destroy_qp(ep);
 		rpcrdma_ep_free_cqs(ep);
 	}
-	rpcrdma_recvq_flush(ep);
 }
 
 /*

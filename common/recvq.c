@@ -110,11 +110,9 @@ static int rpcrdma_recvq_post(struct rpcrdma_recvq *rq)
 						       struct rpcrdma_recv, cqe));
 	}
 	spin_unlock(&rq->lock);
-	if (likely(!rc))
-		return 0;
-
 	/* The connection ends here: the drain brings back the others */
-	rpcrdma_ep_fail(rq->ep, rc, "posting a Receive failed");
+	if (unlikely(rc))
+		rpcrdma_ep_fail(rq->ep, rc, "posting a Receive failed");
 	return rc;
 }
 
@@ -374,21 +372,10 @@ void rpcrdma_recvq_abandon(struct rpcrdma_ep *ep)
 	rpcrdma_recvq_settle(ep);
 }
 
-/* Take back the Receives whose completions are ignored, or cannot come. */
-void rpcrdma_recvq_flush(struct rpcrdma_ep *ep)
-{
-	struct rpcrdma_recv_set *set;
-	u32 i;
-
-	if (!ep->recvq)
-		return;
-	list_for_each_entry(set, &ep->recvq->sets, list)
-		for (i = 0; i < set->count; i++)
-			if (set->recvs[i].owner == RPCRDMA_RECV_POSTED)
-				rpcrdma_recv_free(&set->recvs[i]);
-}
-
-/* End the mappings, keep the memory: a side may go on reading a message that it holds */
+/*
+ * End the mappings, keep the memory: a side may go on reading a message that it holds.
+ * If the device was abandoned, take back the Receives that it did not return.
+ */
 void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep)
 {
 	struct rpcrdma_recv_set *set;
@@ -396,9 +383,13 @@ void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep)
 
 	if (!ep->recvq)
 		return;
-	list_for_each_entry(set, &ep->recvq->sets, list)
+	list_for_each_entry(set, &ep->recvq->sets, list) {
+		for (i = 0; i < set->count; i++)
+			if (READ_ONCE(set->recvs[i].owner) == RPCRDMA_RECV_POSTED)
+				rpcrdma_recv_free(&set->recvs[i]);
 		for (i = 0; i < set->nr_blocks; i++)
 			rpcrdma_dmabuf_unmap(&set->blocks[i]);
+	}
 }
 
 /* The endpoint has no reference any more. Context: may sleep */

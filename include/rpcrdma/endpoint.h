@@ -479,7 +479,6 @@ void rpcrdma_recvq_stop(struct rpcrdma_ep *ep);
 bool rpcrdma_recvq_drained(const struct rpcrdma_ep *ep);
 void rpcrdma_recvq_settle(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_abandon(struct rpcrdma_ep *ep);
-void rpcrdma_recvq_flush(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_unmap(struct rpcrdma_ep *ep);
 void rpcrdma_recvq_destroy(struct rpcrdma_ep *ep);
 void rpcrdma_recv_put(struct rpcrdma_recv *recv);
