@@ -344,22 +344,10 @@ static int rpcrdma_ep_create_cqs(struct rpcrdma_ep *ep)
 	return 0;
 }
 
-/* All of the queues, or none */
-static int rpcrdma_ep_try_queues(struct rpcrdma_ep *ep)
-{
-	int rc;
-
-	rc = rpcrdma_ep_create_cqs(ep);
-	if (!rc)
-		rc = rpcrdma_ep_create_qp(ep);
-	if (rc)
-		rpcrdma_ep_free_cqs(ep);
-	return rc;
-}
-
 /*
- * A device may support less than it advertises: mlx5 counts blocks of 64 bytes
- * where we ask for WRs. So ask for fewer credits until it agrees.
+ * All of the queues, or none. A device may support less than it advertises: mlx5
+ * counts blocks of 64 bytes where we ask for WRs. So ask for fewer credits until it
+ * agrees.
  */
 static int rpcrdma_ep_create_queues(struct rpcrdma_ep *ep)
 {
@@ -372,7 +360,11 @@ static int rpcrdma_ep_create_queues(struct rpcrdma_ep *ep)
 		return rc;
 	planned = ep->sizes.credits;
 	for (;;) {
-		rc = rpcrdma_ep_try_queues(ep);
+		rc = rpcrdma_ep_create_cqs(ep);
+		if (!rc)
+			rc = rpcrdma_ep_create_qp(ep);
+		if (rc)
+			rpcrdma_ep_free_cqs(ep);
 		if (rc != -ENOMEM && rc != -EINVAL)
 			break;
 		if (!rpcrdma_plan_fewer(&want, &ep->sizes, &ep->limits) ||
