@@ -167,7 +167,7 @@ static void rpcrdma_ep_teardown(struct work_struct *work)
 	 * wait for pages or inodes that only the next connection can free.
 	 */
 	unsigned int noio = memalloc_noio_save();
-	unsigned int reserves = ep->attr.ops->swaps && ep->attr.ops->swaps(ep) ?
+	unsigned int reserves = ep->attr.swapper && atomic_read(ep->attr.swapper) ?
 				memalloc_noreclaim_save() : 0;
 	bool known, drained = true;
 

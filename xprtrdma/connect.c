@@ -72,11 +72,6 @@ static void xprt_rdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 	xprt_rdma_version_show(rx, seq);
 }
 
-static bool xprt_rdma_client_swaps(struct rpcrdma_ep *ep)
-{
-	return xprt_rdma_swaps(ep->attr.owner);
-}
-
 static const struct rpcrdma_ep_ops xprt_rdma_client_ops = {
 	.side		= "client",
 	.setup		= xprt_rdma_mrs_setup,
@@ -84,7 +79,6 @@ static const struct rpcrdma_ep_ops xprt_rdma_client_ops = {
 	.unwanted	= xprt_rdma_client_unwanted,
 	.closing	= xprt_rdma_client_closing,
 	.release	= xprt_rdma_client_release,
-	.swaps		= xprt_rdma_client_swaps,
 	.show		= xprt_rdma_client_show,
 };
 
@@ -116,6 +110,7 @@ static struct rpcrdma_ep *xprt_rdma_client_ep_create(struct xprt_rdma *rx)
 		.max_version = IS_ENABLED(CONFIG_SUNRPC_BACKCHANNEL) ?
 			       READ_ONCE(xprt_rdma_max_version) : RPCRDMA_V1,
 		.connect_timeout = READ_ONCE(xprt_rdma_connect_timeout) * HZ,
+		.swapper = &rx->xprt.swapper,
 		/* Plain spinlocks of sunrpc's are taken: never in softirq */
 		.recv_poll = IB_POLL_WORKQUEUE,
 		.last_error = rx->last_error,

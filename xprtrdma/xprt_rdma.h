@@ -299,16 +299,13 @@ static inline struct xprt_rdma_req *to_xprt_rdma_req(struct rpc_rqst *rqst)
 	return container_of(rqst, struct xprt_rdma_req, rqst);
 }
 
-/* Is there a swap file on one of its mounts? */
-static inline bool xprt_rdma_swaps(struct xprt_rdma *rx)
-{
-	return atomic_read(&rx->xprt.swapper);
-}
-
-/* Undone by memalloc_noreclaim_restore() */
+/*
+ * If there is a swap file on one of its mounts. Undone by
+ * memalloc_noreclaim_restore()
+ */
 static inline unsigned int xprt_rdma_use_reserves(struct xprt_rdma *rx)
 {
-	return xprt_rdma_swaps(rx) ? memalloc_noreclaim_save() : 0;
+	return atomic_read(&rx->xprt.swapper) ? memalloc_noreclaim_save() : 0;
 }
 
 static inline bool xprt_rdma_req_on_wire(const struct xprt_rdma_req *req)

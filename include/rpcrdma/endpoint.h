@@ -204,8 +204,6 @@ enum rpcrdma_ep_state {
  *	not running and will not be called again. A Responder's QP still exists.
  *	Release MRs, undo DMA mappings, put Receives still held elsewhere out
  *	of use. Process context, may sleep.
- * @swaps: (optional) memory is swapped out by way of this connection, or of the
- *	next one: the teardown may use the kernel's reserves. Process context.
  * @dead: (optional) all is released; the last call for this endpoint. The side usually
  *	drops its reference here.
  * @show: (optional) append " key=value" pairs to the line in
@@ -219,7 +217,6 @@ struct rpcrdma_ep_ops {
 	bool (*unwanted)(struct rpcrdma_ep *ep);
 	void (*closing)(struct rpcrdma_ep *ep);
 	void (*release)(struct rpcrdma_ep *ep);
-	bool (*swaps)(struct rpcrdma_ep *ep);
 	void (*dead)(struct rpcrdma_ep *ep);
 	void (*show)(struct rpcrdma_ep *ep, struct seq_file *seq);
 };
@@ -241,6 +238,9 @@ struct rpcrdma_ep_ops {
  *	use to a Responder
  * @keepalive: seconds without a message after which the peer is probed; 0: never.
  *	NULL if the side closes idle connections by itself
+ * @swapper: counts swap files that are reached by way of this connection, or of
+ *	the next one: if there are any, the teardown may use the kernel's
+ *	reserves. Valid until DEAD. NULL: never any
  * @recv_poll: context of Receive completions; no softirq for a side that sends or
  *	frees in rpcrdma_ep_ops.received
  * @last_error: how the previous attempt to reach this peer ended; the same
@@ -259,6 +259,7 @@ struct rpcrdma_ep_attr {
 	u32 max_version;
 	unsigned long connect_timeout;
 	const unsigned int *keepalive;
+	const atomic_t *swapper;
 	enum ib_poll_context recv_poll;
 	int last_error;
 	const char *last_reason;
