@@ -32,8 +32,6 @@ static struct xprt_rdma_req *xprt_rdma_bc_req_create(struct xprt_rdma *rx)
 		xprt_rdma_req_destroy(req);
 		return NULL;
 	}
-	req->sbuf_size = PAGE_SIZE;
-	req->rbuf_size = PAGE_SIZE;
 	req->rqst.rq_xprt = &rx->xprt;
 	__set_bit(RPC_BC_PA_IN_USE, &req->rqst.rq_bc_pa_state);
 	return req;

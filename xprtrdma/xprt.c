@@ -110,12 +110,10 @@ static void xprt_rdma_print_stats(struct rpc_xprt *xprt,
 		   st->failed_marshal_count,
 		   st->bad_reply_count,
 		   st->nomsg_call_count);
-	seq_printf(seq, "%lu %lu %lu %lu %lu 0\n",
-		   st->mrs_recycled,
+	seq_printf(seq, "0 %lu %lu %lu 0 0\n",
 		   st->mrs_orphaned,
 		   st->mrs_allocated,
-		   st->local_inv_needed,
-		   st->empty_sendctx_q);
+		   st->local_inv_needed);
 }
 
 static void xprt_rdma_free(struct rpc_xprt *xprt)

@@ -140,9 +140,9 @@ enum xprt_rdma_req_state {
  * @reply_pending: of a callback, that connection has no Reply to it yet
  * @hdr: Transport Header, and behind it the inline part of the Call
  * @sbuf: the Call, as XDR encodes it
- * @sbuf_size: its size
+ * @sbuf_size: its size; unused for a callback
  * @rbuf: the Reply's head and tail
- * @rbuf_size: its size
+ * @rbuf_size: its size; unused for a callback
  * @starved: no other Call is sent before it has MRs
  * @credits_spent: it was aborted, and too few credits are left to go on
  * @spent_cookie: of the connection that this happened to
@@ -189,8 +189,7 @@ struct xprt_rdma_req {
 
 /*
  * The columns of /proc/self/mountstats, named as the tools name them, and
- * @bcall_count: callbacks. Not exact under concurrency. Always 0 are
- * @mrs_recycled and @empty_sendctx_q.
+ * @bcall_count: callbacks. Not exact under concurrency.
  */
 struct xprt_rdma_stats {
 	unsigned long read_chunk_count;
@@ -204,11 +203,9 @@ struct xprt_rdma_stats {
 	unsigned long failed_marshal_count;
 	unsigned long bad_reply_count;
 	unsigned long nomsg_call_count;
-	unsigned long mrs_recycled;
 	unsigned long mrs_orphaned;
 	unsigned long mrs_allocated;
 	unsigned long local_inv_needed;
-	unsigned long empty_sendctx_q;
 	unsigned long bcall_count;
 };
 
