@@ -103,10 +103,8 @@ static int build_reads(struct svc_rdma_call *call)
 	if (rc)
 		return rc;
 	rpcrdma_chain_init(&call->chain, reads_done);
-	rpcrdma_chain_append(conn->ep, &call->chain,
-			     svc_rdma_rwset_wrs(conn, &call->reads,
-						&call->chain,
-						build_fence(call, &last)));
+	svc_rdma_rwset_append(conn, &call->reads, &call->chain,
+			      build_fence(call, &last));
 	return 0;
 }
 

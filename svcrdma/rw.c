@@ -259,20 +259,17 @@ int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 }
 
 /**
- * svc_rdma_rwset_wrs - link all operations of a set
+ * svc_rdma_rwset_append - add all operations of a set to a chain
  * @conn: connection
  * @set: set; not empty, unless there is a @send
- * @chain: to be posted at once: from here on MRs count as used
+ * @chain: empty; to be posted at once: from here on MRs count as used
  * @send: WR to follow them, or NULL
  *
  * Context: process, within svc_rdma_enter().
- *
- * Return: the first WR of all.
  */
-struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
-				      struct svc_rdma_rwset *set,
-				      struct rpcrdma_chain *chain,
-				      struct ib_send_wr *send)
+void svc_rdma_rwset_append(struct svc_rdma_conn *conn,
+			   struct svc_rdma_rwset *set,
+			   struct rpcrdma_chain *chain, struct ib_send_wr *send)
 {
 	struct rpcrdma_ep *ep = conn->ep;
 	struct ib_send_wr *first = send;
@@ -282,7 +279,7 @@ struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
 	for (rw = set->last; rw; rw = rw->next)
 		first = rdma_rw_ctx_wrs(&rw->ctx, ep->qp, ep->id->port_num,
 					first ? NULL : &chain->cqe, first);
-	return first;
+	rpcrdma_chain_append(ep, chain, first);
 }
 
 /* Operations are complete, or were never posted. The set is empty afterwards */

@@ -295,9 +295,7 @@ int svc_rdma_send_post(struct svc_rdma_send *send, u32 inv_handle)
 	wr->ex.invalidate_rkey = inv_handle;
 
 	rpcrdma_chain_init(&send->chain, send_done);
-	rpcrdma_chain_append(conn->ep, &send->chain,
-			     svc_rdma_rwset_wrs(conn, &send->writes,
-						&send->chain, wr));
+	svc_rdma_rwset_append(conn, &send->writes, &send->chain, wr);
 	trace_svcrdma_post_send(conn->ep, send->xid, send->enc.len,
 				send->nr_sge, send->writes.slots, inv_handle);
 	send->chain.unsignalled_ok = !send->pages_charged && !send->writes.last;

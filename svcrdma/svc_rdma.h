@@ -444,10 +444,9 @@ u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
 int svc_rdma_rwset_add(struct svc_rdma_conn *conn, struct svc_rdma_rwset *set,
 		       const struct xdr_buf *buf, u32 at,
 		       const struct rpcrdma_segment *seg);
-struct ib_send_wr *svc_rdma_rwset_wrs(struct svc_rdma_conn *conn,
-				      struct svc_rdma_rwset *set,
-				      struct rpcrdma_chain *chain,
-				      struct ib_send_wr *send);
+void svc_rdma_rwset_append(struct svc_rdma_conn *conn,
+			   struct svc_rdma_rwset *set,
+			   struct rpcrdma_chain *chain, struct ib_send_wr *send);
 void svc_rdma_rwset_release(struct svc_rdma_conn *conn,
 			    struct svc_rdma_rwset *set);
 void svc_rdma_rws_free(struct svc_rdma_conn *conn);
