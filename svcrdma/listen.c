@@ -114,8 +114,7 @@ static int connect_request(struct svc_rdma_listener *listener,
 	bool full = atomic_read(&listener->nr_pending) >= SVC_RDMA_MAX_PENDING;
 
 	if (!full)
-		conn = svc_rdma_conn_create(&listener->xprt, &svc_rdma_class,
-					    id, event);
+		conn = svc_rdma_conn_create(&listener->xprt, id, event);
 	memalloc_noio_restore(noio);
 	if (!conn) {
 		atomic_inc(&listener->status.refused);

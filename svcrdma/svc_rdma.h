@@ -532,7 +532,6 @@ void svc_rdma_release_ctxt(struct svc_xprt *xprt, void *ctxt);
 
 /* xprt.c */
 struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
-					   struct svc_xprt_class *class,
 					   struct rdma_cm_id *id,
 					   const struct rdma_cm_event *event);
 void svc_rdma_conn_abandon(struct svc_rdma_conn *conn);

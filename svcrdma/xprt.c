@@ -134,7 +134,6 @@ static void conn_unused(struct percpu_ref *use)
 }
 
 static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
-					struct svc_xprt_class *class,
 					struct ib_device *device)
 {
 	struct svc_rdma_conn *conn;
@@ -147,7 +146,7 @@ static struct svc_rdma_conn *conn_alloc(struct svc_xprt *listener,
 		return NULL;
 	}
 	init_completion(&conn->unused);
-	svc_xprt_init(listener->xpt_net, class, &conn->xprt,
+	svc_xprt_init(listener->xpt_net, listener->xpt_class, &conn->xprt,
 		      listener->xpt_server);
 	conn->xprt.xpt_ops = &conn_ops;
 	/* RFC 7530, section 3.1: NFSv4 wants congestion control below it */
@@ -237,13 +236,12 @@ static void conn_drop(struct svc_rdma_conn *conn)
  * handler. On success @id is the endpoint's.
  */
 struct svc_rdma_conn *svc_rdma_conn_create(struct svc_xprt *listener,
-					   struct svc_xprt_class *class,
 					   struct rdma_cm_id *id,
 					   const struct rdma_cm_event *event)
 {
 	struct svc_rdma_conn *conn;
 
-	conn = conn_alloc(listener, class, id->device);
+	conn = conn_alloc(listener, id->device);
 	if (!conn)
 		return NULL;
 	conn_set_addresses(conn, id);
