@@ -58,10 +58,8 @@ static int svc_rdma_deliver(struct svc_rqst *rqstp, struct svc_rdma_call *call)
 	/* RDMA has no privileged ports, which an export may ask for */
 	set_bit(RQ_SECURE, &rqstp->rq_flags);
 	/* PF_LOCAL_THROTTLE: this host's own client must not wait for itself */
-	if (test_bit(XPT_LOCAL, &conn->xprt.xpt_flags))
-		set_bit(RQ_LOCAL, &rqstp->rq_flags);
-	else
-		clear_bit(RQ_LOCAL, &rqstp->rq_flags);
+	assign_bit(RQ_LOCAL, &rqstp->rq_flags,
+		   test_bit(XPT_LOCAL, &conn->xprt.xpt_flags));
 	return rqstp->rq_arg.len;
 }
 
