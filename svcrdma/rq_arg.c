@@ -3,7 +3,6 @@
  * An nfsd thread's rq_arg: where in memory the bytes of a Call are.
  */
 
-#include <linux/highmem.h>
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
@@ -42,22 +41,18 @@ static void point_around(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr,
 	arg->buflen = arg->len;
 }
 
-/* @src NULL: zeroes */
-static void fill_pages(struct page **pages, u32 at, const u8 *src, u32 len)
-{
-	while (len) {
-		struct page *page = pages[at >> PAGE_SHIFT];
-		u32 offset = offset_in_page(at);
-		u32 n = min_t(u32, len, PAGE_SIZE - offset);
+/* XDR roundup */
+static const u8 zeroes[XDR_UNIT];
 
-		if (src)
-			memcpy_to_page(page, offset, src, n);
-		else
-			memzero_page(page, offset, n);
-		src = src ? src + n : NULL;
-		at += n;
-		len -= n;
-	}
+/* Copies bytes to offset @at of the thread's pages */
+static void fill_pages(struct svc_rqst *rqstp, u32 at, const u8 *src, u32 len)
+{
+	const struct xdr_buf pages = {
+		.pages = rqstp->rq_pages,
+		.page_len = at + len,
+	};
+
+	write_bytes_to_xdr_buf(&pages, at, (void *)src, len);
 }
 
 /*
@@ -72,10 +67,9 @@ static void fill_gaps(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 	rpcrdma_msg_iter_init(&it, hdr);
 	while (rpcrdma_msg_iter_next(&it, &ext)) {
 		if (ext.kind == RPCRDMA_EXTENT_PAD)
-			fill_pages(rqstp->rq_pages, ext.msg, NULL, ext.len);
+			fill_pages(rqstp, ext.msg, zeroes, ext.len);
 		else if (ext.kind == RPCRDMA_EXTENT_INLINE)
-			fill_pages(rqstp->rq_pages, ext.msg, hdr->buf + ext.src,
-				   ext.len);
+			fill_pages(rqstp, ext.msg, hdr->buf + ext.src, ext.len);
 	}
 }
 
@@ -90,10 +84,8 @@ static void point_around_chunk(struct svc_rqst *rqstp,
 {
 	u32 len = xdr_align_size(hdr->read_bytes), at = hdr->ddp_position;
 
-	fill_pages(rqstp->rq_pages, hdr->read_bytes, NULL,
-		   len - hdr->read_bytes);
-	fill_pages(rqstp->rq_pages, len, hdr->buf + hdr->body + at,
-		   hdr->body_len - at);
+	fill_pages(rqstp, hdr->read_bytes, zeroes, len - hdr->read_bytes);
+	fill_pages(rqstp, len, hdr->buf + hdr->body + at, hdr->body_len - at);
 	point_around(rqstp, hdr, at, len);
 }
 
@@ -182,7 +174,7 @@ static int move_to_pages(struct svc_rqst *rqstp, const struct rpcrdma_hdr *hdr)
 			return -ENOMEM;
 		rqstp->rq_pages[i] = page;
 	}
-	fill_pages(rqstp->rq_pages, 0, hdr->buf + hdr->body, hdr->body_len);
+	fill_pages(rqstp, 0, hdr->buf + hdr->body, hdr->body_len);
 	point_to_pages(rqstp, page_address(rqstp->rq_pages[0]),
 		       min_t(u32, hdr->body_len, PAGE_SIZE), hdr->body_len);
 	rpcrdma_rqst_call_has(rqstp, nr);
