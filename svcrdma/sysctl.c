@@ -57,16 +57,6 @@ static int counter_handler(RPCRDMA_CTL_CONST struct ctl_table *table, int write,
 	return proc_doulongvec_minmax(&copy, write, buffer, lenp, ppos);
 }
 
-#define TUNABLE(name, var, min, max) {			\
-	.procname	= name,				\
-	.data		= &(var),			\
-	.maxlen		= sizeof(unsigned int),		\
-	.mode		= 0644,				\
-	.proc_handler	= proc_douintvec_minmax,	\
-	.extra1		= &(unsigned int){ min },	\
-	.extra2		= &(unsigned int){ max },	\
-}
-
 #define COUNTER(name, counter) {			\
 	.procname	= name,				\
 	.data		= &svc_rdma_counters[counter],	\
@@ -76,15 +66,15 @@ static int counter_handler(RPCRDMA_CTL_CONST struct ctl_table *table, int write,
 }
 
 static struct ctl_table sysctl_table[] = {
-	TUNABLE("max_requests", svc_rdma_max_requests, 4, 16384),
-	TUNABLE("first_requests", svc_rdma_first_requests, 4, 16384),
-	TUNABLE("max_req_size", svc_rdma_max_req_size, 4096, 65536),
-	TUNABLE("max_outbound_read_requests", svc_rdma_max_outbound_reads,
-		1, 255),
-	TUNABLE("max_outbound_read_size", svc_rdma_max_outbound_size,
-		SVC_RDMA_MIB_PAGES * PAGE_SIZE, 1 << 30),
-	TUNABLE("max_outbound_reply_size", svc_rdma_max_reply_size,
-		SVC_RDMA_MIB_PAGES * PAGE_SIZE, 1 << 30),
+	RPCRDMA_TUNABLE("max_requests", svc_rdma_max_requests, 4, 16384),
+	RPCRDMA_TUNABLE("first_requests", svc_rdma_first_requests, 4, 16384),
+	RPCRDMA_TUNABLE("max_req_size", svc_rdma_max_req_size, 4096, 65536),
+	RPCRDMA_TUNABLE("max_outbound_read_requests", svc_rdma_max_outbound_reads,
+			1, 255),
+	RPCRDMA_TUNABLE("max_outbound_read_size", svc_rdma_max_outbound_size,
+			SVC_RDMA_MIB_PAGES * PAGE_SIZE, 1 << 30),
+	RPCRDMA_TUNABLE("max_outbound_reply_size", svc_rdma_max_reply_size,
+			SVC_RDMA_MIB_PAGES * PAGE_SIZE, 1 << 30),
 	{
 		.procname	= "max_total_size",
 		.data		= &svc_rdma_max_total_size,
@@ -93,18 +83,18 @@ static struct ctl_table sysctl_table[] = {
 		.proc_handler	= proc_doulongvec_minmax,
 		.extra1		= &min_total_size,
 	},
-	TUNABLE("keepalive", svc_rdma_keepalive, 0, 86400),
-	TUNABLE("max_version", svc_rdma_max_version,
-		RPCRDMA_V1, RPCRDMA_VERS_MAX),
+	RPCRDMA_TUNABLE("keepalive", svc_rdma_keepalive, 0, 86400),
+	RPCRDMA_TUNABLE("max_version", svc_rdma_max_version,
+			RPCRDMA_V1, RPCRDMA_VERS_MAX),
 	COUNTER("rdma_stat_read", SVC_RDMA_READ),
 	COUNTER("rdma_stat_recv", SVC_RDMA_RECV),
 	COUNTER("rdma_stat_write", SVC_RDMA_WRITE),
 	COUNTER("rdma_stat_sq_starve", SVC_RDMA_SQ_STARVE),
-	TUNABLE("rdma_stat_rq_starve", stat_unused, 0, 0),
-	TUNABLE("rdma_stat_rq_poll", stat_unused, 0, 0),
-	TUNABLE("rdma_stat_rq_prod", stat_unused, 0, 0),
-	TUNABLE("rdma_stat_sq_poll", stat_unused, 0, 0),
-	TUNABLE("rdma_stat_sq_prod", stat_unused, 0, 0),
+	RPCRDMA_TUNABLE("rdma_stat_rq_starve", stat_unused, 0, 0),
+	RPCRDMA_TUNABLE("rdma_stat_rq_poll", stat_unused, 0, 0),
+	RPCRDMA_TUNABLE("rdma_stat_rq_prod", stat_unused, 0, 0),
+	RPCRDMA_TUNABLE("rdma_stat_sq_poll", stat_unused, 0, 0),
+	RPCRDMA_TUNABLE("rdma_stat_sq_prod", stat_unused, 0, 0),
 	RPCRDMA_CTL_END
 };
 

@@ -30,29 +30,19 @@ static unsigned int write_padding;
 
 static struct ctl_table_header *sysctl_header;
 
-#define TUNABLE(name, var, min, max) {			\
-	.procname	= name,				\
-	.data		= &(var),			\
-	.maxlen		= sizeof(unsigned int),		\
-	.mode		= 0644,				\
-	.proc_handler	= proc_douintvec_minmax,	\
-	.extra1		= &(unsigned int){ min },	\
-	.extra2		= &(unsigned int){ max },	\
-}
-
 static struct ctl_table sysctls[] = {
-	TUNABLE("rdma_slot_table_entries", xprt_rdma_slots,
-		XPRT_RDMA_FIRST_SLOTS, 16384),
-	TUNABLE("rdma_max_inline_read", xprt_rdma_inline_read, 1024, 65536),
-	TUNABLE("rdma_max_inline_write", xprt_rdma_inline_write, 1024, 65536),
-	TUNABLE("rdma_connect_timeout", xprt_rdma_connect_timeout, 1, 300),
-	TUNABLE("rdma_idle_timeout", xprt_rdma_idle_timeout, 0, 86400),
-	TUNABLE("rdma_max_version", xprt_rdma_max_version,
-		RPCRDMA_V1, RPCRDMA_VERS_MAX),
-	TUNABLE("rdma_version_timeout", xprt_rdma_version_timeout, 1, 86400),
-	TUNABLE("rdma_version_memory", xprt_rdma_version_memory, 1, 86400),
-	TUNABLE("rdma_inline_write_padding", write_padding, 0, PAGE_SIZE),
-	TUNABLE("rdma_memreg_strategy", memreg, 0, 6),
+	RPCRDMA_TUNABLE("rdma_slot_table_entries", xprt_rdma_slots,
+			XPRT_RDMA_FIRST_SLOTS, 16384),
+	RPCRDMA_TUNABLE("rdma_max_inline_read", xprt_rdma_inline_read, 1024, 65536),
+	RPCRDMA_TUNABLE("rdma_max_inline_write", xprt_rdma_inline_write, 1024, 65536),
+	RPCRDMA_TUNABLE("rdma_connect_timeout", xprt_rdma_connect_timeout, 1, 300),
+	RPCRDMA_TUNABLE("rdma_idle_timeout", xprt_rdma_idle_timeout, 0, 86400),
+	RPCRDMA_TUNABLE("rdma_max_version", xprt_rdma_max_version,
+			RPCRDMA_V1, RPCRDMA_VERS_MAX),
+	RPCRDMA_TUNABLE("rdma_version_timeout", xprt_rdma_version_timeout, 1, 86400),
+	RPCRDMA_TUNABLE("rdma_version_memory", xprt_rdma_version_memory, 1, 86400),
+	RPCRDMA_TUNABLE("rdma_inline_write_padding", write_padding, 0, PAGE_SIZE),
+	RPCRDMA_TUNABLE("rdma_memreg_strategy", memreg, 0, 6),
 	{
 		.procname	= "rdma_pad_optimize",
 		.data		= &xprt_rdma_pad_optimize,

@@ -571,4 +571,15 @@ do {									\
 			    ##__VA_ARGS__);				\
 } while (0)
 
+/* A setting of either side, in its table of sysctls */
+#define RPCRDMA_TUNABLE(name, var, min, max) {		\
+	.procname	= name,				\
+	.data		= &(var),			\
+	.maxlen		= sizeof(unsigned int),		\
+	.mode		= 0644,				\
+	.proc_handler	= proc_douintvec_minmax,	\
+	.extra1		= &(unsigned int){ min },	\
+	.extra2		= &(unsigned int){ max },	\
+}
+
 #endif /* RPCRDMA_ENDPOINT_H */
