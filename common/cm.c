@@ -141,7 +141,8 @@ static int rpcrdma_ep_wait_step(struct rpcrdma_ep *ep, unsigned long timeout,
 	long left = timeout;
 
 	while (!wait_for_completion_timeout(&ep->cm_done, min_t(long, left, HZ))) {
-		if (ep->attr.ops->unwanted && ep->attr.ops->unwanted(ep)) {
+		if (ep->attr.ops->unwanted &&
+		    ep->attr.ops->unwanted(ep->attr.owner)) {
 			rpcrdma_ep_fail(ep, -ENOTCONN, NULL);
 			break;
 		}

@@ -24,14 +24,11 @@ static const struct rpcrdma_limits xprt_rdma_client_limits = {
 #define RECONNECT_MIN	(5 * HZ)
 
 /* xprt_destroy() waits for the send lock, which the worker holds */
-static bool xprt_rdma_connect_unwanted(const struct xprt_rdma *rx)
+static bool xprt_rdma_connect_unwanted(const void *owner)
 {
-	return !kref_read(&rx->xprt.kref);
-}
+	const struct xprt_rdma *rx = owner;
 
-static bool xprt_rdma_client_unwanted(struct rpcrdma_ep *ep)
-{
-	return xprt_rdma_connect_unwanted(ep->attr.owner);
+	return !kref_read(&rx->xprt.kref);
 }
 
 /*
@@ -76,7 +73,7 @@ static const struct rpcrdma_ep_ops xprt_rdma_client_ops = {
 	.side		= "client",
 	.setup		= xprt_rdma_mrs_setup,
 	.received	= xprt_rdma_received,
-	.unwanted	= xprt_rdma_client_unwanted,
+	.unwanted	= xprt_rdma_connect_unwanted,
 	.closing	= xprt_rdma_client_closing,
 	.release	= xprt_rdma_client_release,
 	.show		= xprt_rdma_client_show,

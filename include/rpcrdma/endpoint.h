@@ -193,7 +193,7 @@ enum rpcrdma_ep_state {
  *	rpcrdma_recv_put(). Context: that of the Receive CQ
  * @queued: (optional) a chain has to wait for the Send Queue. Context: that of
  *	rpcrdma_sendq_post(), under a lock
- * @unwanted: (optional) shall an attempt to connect be cancelled? Asked each
+ * @unwanted: (optional) does the owner want no attempt to connect? Asked each
  *	second of one that is under way: sunrpc's xprt_destroy() waits for the
  *	connect worker before it tells the transport. Process context, with
  *	ep->setup_lock.
@@ -214,7 +214,7 @@ struct rpcrdma_ep_ops {
 	int (*setup)(struct rpcrdma_ep *ep);
 	void (*received)(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 	void (*queued)(struct rpcrdma_ep *ep);
-	bool (*unwanted)(struct rpcrdma_ep *ep);
+	bool (*unwanted)(const void *owner);
 	void (*closing)(struct rpcrdma_ep *ep);
 	void (*release)(struct rpcrdma_ep *ep);
 	void (*dead)(struct rpcrdma_ep *ep);
