@@ -26,9 +26,11 @@ enum rpcrdma_signal rpcrdma_slots_post(struct rpcrdma_send_slots *s, u32 n,
 		return RPCRDMA_SIGNAL_CHAIN;
 	}
 	s->unsignalled += n;
-	if (s->unsignalled < s->batch || s->nr_marks == RPCRDMA_SEND_MARKS)
+	if ((s->unsignalled < s->batch && !s->asked) ||
+	    s->nr_marks == RPCRDMA_SEND_MARKS)
 		return RPCRDMA_SIGNAL_NONE;
 	s->unsignalled = 0;
+	s->asked = false;
 	s->marks[(s->first_mark + s->nr_marks++) % RPCRDMA_SEND_MARKS] = s->posted;
 	return RPCRDMA_SIGNAL_QUEUE;
 }
@@ -50,6 +52,13 @@ void rpcrdma_slots_complete(struct rpcrdma_send_slots *s, u64 seq)
 {
 	if (seq > s->completed)
 		s->completed = seq;
+}
+
+/* Return: slots known to be complete. The next post will tell of all before it. */
+u64 rpcrdma_slots_ask(struct rpcrdma_send_slots *s)
+{
+	s->asked = s->unsignalled;
+	return s->completed;
 }
 
 /*

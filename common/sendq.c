@@ -368,6 +368,26 @@ int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 	return rc;
 }
 
+/**
+ * rpcrdma_sendq_completed - how far is the Send Queue known to be complete?
+ * @ep: endpoint
+ *
+ * The device does not read the memory of a chain again whose @seq is no greater. The
+ * next message is signalled, so that a later call knows of all that were posted before.
+ *
+ * Context: process; does not sleep.
+ * Return: a position, never less than the last time.
+ */
+u64 rpcrdma_sendq_completed(struct rpcrdma_ep *ep)
+{
+	u64 seq;
+
+	spin_lock(&ep->sendq.lock);
+	seq = rpcrdma_slots_ask(&ep->sendq.slots);
+	spin_unlock(&ep->sendq.lock);
+	return seq;
+}
+
 static void rpcrdma_probe_done(struct rpcrdma_chain *chain,
 			       enum ib_wc_status status)
 {

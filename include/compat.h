@@ -43,6 +43,17 @@
 #define RPCRDMA_XPO_SECURE_PORT(fn) .xpo_secure_port = (fn),
 #endif
 
+/* 6.1 registers a shrinker that its owner allocated. If it fails, nothing is given back. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#define shrinker_alloc(flags, name)	kzalloc(sizeof(struct shrinker), GFP_KERNEL)
+#define shrinker_register(shrinker)	((void)register_shrinker(shrinker, "rpcrdma"))
+#define shrinker_free(shrinker)						\
+do {									\
+	unregister_shrinker(shrinker);					\
+	kfree(shrinker);						\
+} while (0)
+#endif
+
 /* rxe of 6.1 completes work requests in softirqs, later ones in a workqueue */
 #define RPCRDMA_RXE_COMPLETES_IN_THREAD (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0))
 

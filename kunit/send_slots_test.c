@@ -71,6 +71,26 @@ static void slots_notify_now(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s.nr_marks, 0);
 }
 
+/* Who asks hears with the next post what was complete when it asked, and once */
+static void slots_ask(struct kunit *test)
+{
+	struct rpcrdma_send_slots s;
+
+	rpcrdma_slots_init(&s, 41);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_ask(&s), 0);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NEVER),
+			RPCRDMA_SIGNAL_NONE);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_post(&s, 2, RPCRDMA_NOTIFY_NEVER),
+			RPCRDMA_SIGNAL_NONE);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_ask(&s), 0);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NEVER),
+			RPCRDMA_SIGNAL_QUEUE);
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_post(&s, 1, RPCRDMA_NOTIFY_NEVER),
+			RPCRDMA_SIGNAL_NONE);
+	rpcrdma_slots_complete(&s, rpcrdma_slots_mark(&s));
+	KUNIT_EXPECT_EQ(test, rpcrdma_slots_ask(&s), 4);
+}
+
 /* One Send in eight */
 static void slots_notify_later(struct kunit *test)
 {
@@ -343,6 +363,7 @@ static struct kunit_case send_slots_test_cases[] = {
 	KUNIT_CASE(slots_init),
 	KUNIT_CASE(slots_fit),
 	KUNIT_CASE(slots_notify_now),
+	KUNIT_CASE(slots_ask),
 	KUNIT_CASE(slots_notify_later),
 	KUNIT_CASE(slots_notify_never),
 	KUNIT_CASE(slots_no_mark),

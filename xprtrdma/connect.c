@@ -62,8 +62,9 @@ static void xprt_rdma_client_show(struct rpcrdma_ep *ep, struct seq_file *seq)
 	const struct xprt_rdma *rx = ep->attr.owner;
 
 	seq_printf(seq,
-		   " granted=%u abandoned=%u mrs=%u local_inv_needed=%lu bad_replies=%lu callbacks=%lu",
-		   rx->granted, rx->abandoned, rx->pool.kinds[0].count + rx->pool.kinds[1].count,
+		   " granted=%u abandoned=%u slots=%d mrs=%u local_inv_needed=%lu bad_replies=%lu callbacks=%lu",
+		   rx->granted, rx->abandoned, atomic_read(&rx->nr_slots),
+		   rx->pool.kinds[0].count + rx->pool.kinds[1].count,
 		   rx->stats.local_inv_needed, rx->stats.bad_reply_count,
 		   rx->stats.bcall_count);
 	xprt_rdma_version_show(rx, seq);

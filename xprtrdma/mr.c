@@ -109,6 +109,47 @@ static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 	return added;
 }
 
+static void xprt_rdma_mrs_free(struct list_head *mrs)
+{
+	struct xprt_rdma_mr *mr, *next;
+
+	list_for_each_entry_safe(mr, next, mrs, all) {
+		ib_dereg_mr(mr->mr);
+		free_pages_exact(mr->sgl, xprt_rdma_sgl_bytes(mr->ep));
+		kfree(mr);
+	}
+}
+
+/*
+ * Free the MRs that were idle ever since the last call. As many stay as one RPC may
+ * need. Context: the worker that xprt_rdma_mrs_release() waits for
+ */
+void xprt_rdma_mrs_shrink(struct xprt_rdma *rx)
+{
+	struct xprt_rdma_mr_pool *pool = &rx->pool;
+	struct xprt_rdma_mr_kind *kind;
+	struct xprt_rdma_mr *mr;
+	unsigned int gaps;
+	LIST_HEAD(dead);
+
+	mutex_lock(&rx->lock);
+	spin_lock(&pool->lock);
+	for (gaps = 0; pool->ep && gaps < 2; gaps++) {
+		kind = &pool->kinds[gaps];
+		for (; kind->spare > MRS_IDLE && kind->count > pool->least; kind->spare--) {
+			mr = list_first_entry(&kind->idle, struct xprt_rdma_mr, list);
+			list_del(&mr->list);
+			list_move(&mr->all, &dead);
+			kind->nr_idle--;
+			kind->count--;
+		}
+		kind->spare = kind->nr_idle;
+	}
+	spin_unlock(&pool->lock);
+	mutex_unlock(&rx->lock);
+	xprt_rdma_mrs_free(&dead);
+}
+
 /* Is it time to grow? Called with rx->lock or by the worker; need not be exact */
 static bool xprt_rdma_mrs_short(const struct xprt_rdma_mr_kind *kind)
 {
@@ -168,6 +209,7 @@ int xprt_rdma_mrs_setup(struct rpcrdma_ep *ep)
 	unsigned int payload = ep->sizes.mrs_per_payload;
 	unsigned int least = 2 * payload + MRS_EXTRA, gaps;
 
+	pool->least = least;
 	pool->logged_short = false;
 	pool->max_segment = rpcrdma_max_segment(ep);
 	for (gaps = 0; gaps <= ep->sg_gaps; gaps++) {
@@ -193,15 +235,16 @@ int xprt_rdma_mrs_setup(struct rpcrdma_ep *ep)
 void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
-	struct xprt_rdma_mr *mr, *next;
+	struct xprt_rdma_mr *mr;
 	unsigned int gaps;
 	LIST_HEAD(dead);
 
-	/* No MR is taken from here on, and no growth begins */
+	/* No MR is taken from here on, and none is added or freed elsewhere */
 	mutex_lock(&rx->lock);
 	WRITE_ONCE(pool->ep, NULL);
 	mutex_unlock(&rx->lock);
 	cancel_delayed_work_sync(&pool->grow);
+	cancel_delayed_work_sync(&rx->shrink);
 
 	mutex_lock(&rx->lock);
 	list_for_each_entry(mr, &pool->all, all) {
@@ -215,6 +258,7 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 	list_splice_init(&pool->all, &dead);
 	for (gaps = 0; gaps < 2; gaps++) {
 		pool->kinds[gaps].nr_idle = 0;
+		pool->kinds[gaps].spare = 0;
 		pool->kinds[gaps].count = 0;
 		pool->kinds[gaps].limit = 0;
 	}
@@ -225,11 +269,7 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx)
 	 * Firmware may take long for each. The queue pair has ended, so that no
 	 * peer reaches the MRs, and no RPC waits for this.
 	 */
-	list_for_each_entry_safe(mr, next, &dead, all) {
-		ib_dereg_mr(mr->mr);
-		free_pages_exact(mr->sgl, xprt_rdma_sgl_bytes(mr->ep));
-		kfree(mr);
-	}
+	xprt_rdma_mrs_free(&dead);
 }
 
 /* Does an RPC in flight with another XID offer this rkey? Walks all MRs. */
@@ -261,6 +301,7 @@ static struct xprt_rdma_mr *xprt_rdma_mr_pop(struct xprt_rdma_mr_pool *pool,
 	if (mr) {
 		list_del_init(&mr->list);
 		kind->nr_idle--;
+		kind->spare = min(kind->spare, kind->nr_idle);
 	}
 	spin_unlock(&pool->lock);
 	/* Ahead of need, and not by the task that sends */
@@ -305,19 +346,24 @@ void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs, bool wake)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	struct xprt_rdma_mr *mr, *next;
+	LIST_HEAD(unmapped);
 
 	if (list_empty(mrs))
 		return;
 	list_for_each_entry(mr, mrs, list)
 		xprt_rdma_mr_unmap(mr);
 	spin_lock(&pool->lock);
-	/* Unmapped before xprt_rdma_buf_free() sees the list empty */
+	/*
+	 * Unmapped before xprt_rdma_buf_free() sees the list empty. The request may be
+	 * gone from then on.
+	 */
 	smp_wmb();
+	list_splice_init(mrs, &unmapped);
 	/*
 	 * Last in, last out: an rkey comes again after 256 registrations of
 	 * its MR, and should stay invalid for long.
 	 */
-	list_for_each_entry_safe(mr, next, mrs, list) {
+	list_for_each_entry_safe(mr, next, &unmapped, list) {
 		pool->kinds[mr->gaps].nr_idle++;
 		list_move_tail(&mr->list, &pool->kinds[mr->gaps].idle);
 	}

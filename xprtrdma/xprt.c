@@ -4,6 +4,8 @@
  * addresses, and the life of a transport.
  */
 #include <linux/module.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
 #include <linux/sunrpc/addr.h>
 
 #include "xprt_rdma.h"
@@ -12,6 +14,13 @@
 #define BIND_TIMEOUT	(60 * HZ)
 #define RECONNECT_MAX	(30 * HZ)
 #define CONNECT_MIN	(10 * HZ)
+
+/* Between two times that a transport gives memory back */
+#define SHRINK_INTERVAL	(10 * HZ)
+
+static struct shrinker *xprt_rdma_shrinker;
+static LIST_HEAD(xprt_rdma_list);
+static DEFINE_SPINLOCK(xprt_rdma_list_lock);
 
 static const struct rpc_timeout xprt_rdma_timeout = {
 	.to_initval	= 60 * HZ,
@@ -116,6 +125,28 @@ static void xprt_rdma_print_stats(struct rpc_xprt *xprt,
 		   st->local_inv_needed);
 }
 
+/*
+ * Memory is short. To free an MR a device may wait for its firmware, so
+ * xprt_rdma_shrink() is for a worker, not for the task that looks for memory.
+ */
+static unsigned long xprt_rdma_shrink_count(struct shrinker *shrinker,
+					    struct shrink_control *sc)
+{
+	struct xprt_rdma *rx;
+
+	spin_lock(&xprt_rdma_list_lock);
+	list_for_each_entry(rx, &xprt_rdma_list, list)
+		queue_delayed_work(xprtiod_workqueue, &rx->shrink, SHRINK_INTERVAL);
+	spin_unlock(&xprt_rdma_list_lock);
+	return 0;
+}
+
+static unsigned long xprt_rdma_shrink_scan(struct shrinker *shrinker,
+					   struct shrink_control *sc)
+{
+	return SHRINK_STOP;
+}
+
 static void xprt_rdma_free(struct rpc_xprt *xprt)
 {
 	struct xprt_rdma_req *req, *next;
@@ -131,6 +162,10 @@ static void xprt_rdma_destroy(struct rpc_xprt *xprt)
 {
 	struct xprt_rdma *rx = to_xprt_rdma(xprt);
 
+	spin_lock(&xprt_rdma_list_lock);
+	list_del(&rx->list);
+	spin_unlock(&xprt_rdma_list_lock);
+	cancel_delayed_work_sync(&rx->shrink);
 	cancel_delayed_work_sync(&rx->connect_worker);
 	xprt_rdma_disconnect(rx);
 	xprt_rdma_free(xprt);
@@ -217,6 +252,10 @@ static struct rpc_xprt *xprt_rdma_setup(struct xprt_create *args)
 		xprt_rdma_free(xprt);
 		return ERR_PTR(rc);
 	}
+	INIT_DELAYED_WORK(&rx->shrink, xprt_rdma_shrink);
+	spin_lock(&xprt_rdma_list_lock);
+	list_add(&rx->list, &xprt_rdma_list);
+	spin_unlock(&xprt_rdma_list_lock);
 	return xprt;
 }
 
@@ -241,9 +280,19 @@ int xprt_rdma_init(void)
 	rc = xprt_rdma_sysctl_init();
 	if (rc)
 		return rc;
+	rc = -ENOMEM;
+	xprt_rdma_shrinker = shrinker_alloc(0, "rpcrdma-client");
+	if (!xprt_rdma_shrinker)
+		goto out_sysctl;
+	xprt_rdma_shrinker->count_objects = xprt_rdma_shrink_count;
+	xprt_rdma_shrinker->scan_objects = xprt_rdma_shrink_scan;
+	shrinker_register(xprt_rdma_shrinker);
 	rc = xprt_register_transport(&xprt_rdma_class);
-	if (rc)
-		xprt_rdma_sysctl_exit();
+	if (!rc)
+		return 0;
+	shrinker_free(xprt_rdma_shrinker);
+out_sysctl:
+	xprt_rdma_sysctl_exit();
 	return rc;
 }
 
@@ -255,5 +304,6 @@ int xprt_rdma_init(void)
 void xprt_rdma_exit(void)
 {
 	xprt_unregister_transport(&xprt_rdma_class);
+	shrinker_free(xprt_rdma_shrinker);
 	xprt_rdma_sysctl_exit();
 }

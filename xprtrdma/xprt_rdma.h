@@ -79,12 +79,14 @@ struct xprt_rdma_mr {
  * struct xprt_rdma_mr_kind - MRs of one type, in a pool
  * @idle: MRs without a request
  * @nr_idle: how many they are
+ * @spare: the fewest they were since xprt_rdma_mrs_shrink()
  * @count: MRs with and without
  * @limit: of @count; 0 if the device has none
  */
 struct xprt_rdma_mr_kind {
 	struct list_head idle;
 	unsigned int nr_idle;
+	unsigned int spare;
 	unsigned int count;
 	unsigned int limit;
 };
@@ -94,6 +96,7 @@ struct xprt_rdma_mr_kind {
  * @lock: protects the lists and counts
  * @kinds: MRs without gaps, and with
  * @all: every MR
+ * @least: as many of a kind stay when memory is short
  * @max_segment: bytes of the longest scatterlist entry
  * @logged_short: a failed allocation was logged
  * @ep: their endpoint; NULL if none may be taken (xprt_rdma.lock)
@@ -103,6 +106,7 @@ struct xprt_rdma_mr_pool {
 	spinlock_t lock;
 	struct xprt_rdma_mr_kind kinds[2];
 	struct list_head all;
+	unsigned int least;
 	u32 max_segment;
 	bool logged_short;
 	struct rpcrdma_ep *ep;
@@ -226,6 +230,8 @@ struct xprt_rdma_version {
 /**
  * struct xprt_rdma - a client transport
  * @xprt: sunrpc's part
+ * @list: all transports
+ * @shrink: gives back MRs and slots when memory is short
  * @connect_worker: connects, or polls each second whether it is still to
  * @connect_at: when the back-off is over, in jiffies
  * @timeout: timeouts if they are not the default
@@ -248,6 +254,8 @@ struct xprt_rdma_version {
  * @nr_slots: slots in existence, at most xprt.max_reqs
  * @free: free slots, the one last used first
  * @all: all slots, those of the reverse direction included
+ * @cold: where the Send Queue was complete at the last xprt_rdma_shrink(); 0
+ *	if that was on another connection
  * @granted: credits the server granted
  * @receivable: credits that there are Receives for, or more than the device can have
  * @abandoned: sent, aborted, not answered: each keeps its credit
@@ -257,6 +265,8 @@ struct xprt_rdma_version {
  */
 struct xprt_rdma {
 	struct rpc_xprt xprt;
+	struct list_head list;
+	struct delayed_work shrink;
 	struct delayed_work connect_worker;
 	unsigned long connect_at;
 	struct rpc_timeout timeout;
@@ -278,6 +288,7 @@ struct xprt_rdma {
 	atomic_t nr_slots;
 	struct xprt_rdma_req *free;
 	struct list_head all;
+	u64 cold;
 	u32 granted;
 	u32 receivable;
 	u32 abandoned;
@@ -398,6 +409,7 @@ struct xprt_rdma_req *xprt_rdma_req_create(struct xprt_rdma *rx, gfp_t gfp);
 void xprt_rdma_req_destroy(struct xprt_rdma_req *req);
 void xprt_rdma_req_put(struct xprt_rdma_req *req);
 int xprt_rdma_reqs_create(struct xprt_rdma *rx);
+void xprt_rdma_shrink(struct work_struct *work);
 int xprt_rdma_req_prepare(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			  u32 len);
 int xprt_rdma_req_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);
@@ -420,6 +432,7 @@ void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 void xprt_rdma_mrs_init(struct xprt_rdma *rx);
 int xprt_rdma_mrs_setup(struct rpcrdma_ep *ep);
 void xprt_rdma_mrs_release(struct xprt_rdma *rx);
+void xprt_rdma_mrs_shrink(struct xprt_rdma *rx);
 bool xprt_rdma_mrs_in_use(struct xprt_rdma *rx, u32 rkey, u32 xid);
 int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
 		      const struct xdr_buf *buf, unsigned int parts,

@@ -70,7 +70,7 @@ struct rpcrdma_dmabuf {
  *	that owns only a header buffer that stays mapped, if no answer of the peer
  *	tells when it is free.
  * @signalled: has a completion of its own; private to sendq.c
- * @seq: where it ends in the Send Queue; private to sendq.c
+ * @seq: where it ends in the Send Queue, see rpcrdma_sendq_completed()
  * @done: called exactly once for each successful rpcrdma_sendq_post() of a
  *	chain with a @done, with no lock held, in the context of the Send CQ
  *	or in that of the teardown; the chain is the owner's again. Its memory
@@ -78,7 +78,8 @@ struct rpcrdma_dmabuf {
  *	rpcrdma_ep_ops.release by a Requester.
  *	NULL: the chain owns only header buffers that stay mapped. Its memory may be
  *	reused, not freed, once the peer's answer shows that it was received and
- *	rpcrdma_chain_waits() says no, or in rpcrdma_ep_ops.release.
+ *	rpcrdma_chain_waits() says no, or in rpcrdma_ep_ops.release. It may be freed
+ *	once rpcrdma_sendq_completed() has passed it, too.
  */
 struct rpcrdma_chain {
 	struct ib_cqe cqe;
@@ -466,6 +467,7 @@ void rpcrdma_chain_init(struct rpcrdma_chain *chain,
 void rpcrdma_chain_append(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 			  struct ib_send_wr *first);
 bool rpcrdma_chain_waits(const struct rpcrdma_chain *chain);
+u64 rpcrdma_sendq_completed(struct rpcrdma_ep *ep);
 int rpcrdma_sendq_post(struct rpcrdma_ep *ep, struct rpcrdma_chain *chain,
 		       bool alone);
 void rpcrdma_stall_start(void);

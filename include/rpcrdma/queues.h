@@ -154,6 +154,7 @@ enum rpcrdma_signal {
  * @batch: most slots left unsignalled at the end of the stream
  * @max_part: most slots that are sure to be free together some time
  * @unsignalled: slots posted since the last signalled WR
+ * @asked: the next WR is signalled, however few are not
  * @posted: slots ever posted
  * @completed: slots known to be complete
  * @marks: positions that the queue's own completions stand for, in order
@@ -178,6 +179,7 @@ struct rpcrdma_send_slots {
 	u32 batch;
 	u32 max_part;
 	u32 unsignalled;
+	bool asked;
 	u64 posted;
 	u64 completed;
 	u64 marks[RPCRDMA_SEND_MARKS];
@@ -209,6 +211,7 @@ enum rpcrdma_signal rpcrdma_slots_post(struct rpcrdma_send_slots *s, u32 n,
 				       enum rpcrdma_notify notify);
 u64 rpcrdma_slots_mark(struct rpcrdma_send_slots *s);
 void rpcrdma_slots_complete(struct rpcrdma_send_slots *s, u64 seq);
+u64 rpcrdma_slots_ask(struct rpcrdma_send_slots *s);
 bool rpcrdma_slots_stalled(struct rpcrdma_send_slots *s, u64 oldest);
 bool rpcrdma_slots_probe(struct rpcrdma_send_slots *s, u64 recvs, u32 checks);
 

@@ -7,7 +7,7 @@
 # locks. After each event both mounts go on. STORM names the kinds of events (default:
 # all of them).
 
-STORM_KINDS="cut silence loss disorder client_device server_device restart threads sizes version"
+STORM_KINDS="cut silence loss disorder client_device server_device restart threads sizes version memory"
 STORM_SYSCTL=/proc/sys/sunrpc
 
 # ---- the load ------------------------------------------------------------------------
@@ -184,6 +184,12 @@ storm_grace_over() {
 	[ "$(cat /proc/fs/nfsd/v4_end_grace)" = Y ] || { echo Y >/proc/fs/nfsd/v4_end_grace || :; false; }
 }
 storm_threads() { on_server "echo $((1 + $1 % 32)) >/proc/fs/nfsd/threads"; }
+
+# Either side gives back what it did not need of late
+storm_memory() {
+	on_server drop_caches >/dev/null
+	drop_caches
+}
 
 # What the next connection of the client is like
 storm_sizes() {
