@@ -227,9 +227,9 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
  * @second: one second, in the unit of @now
  *
  * A Responder cannot see the Calls that a Requester holds back for lack of credits,
- * only how many of those that it has are used at a time, and how often. Long Calls
- * must not use up the credits of others: so half of them are many. Where there is no
- * memory for more, the same credits are asked about once a second.
+ * only how many of those that it has are used at a time, and how often. Long Calls must
+ * not use up the credits of others: so more than half are many (half is not, as a
+ * Call may count until after the next). Without memory, it is asked about once a second.
  *
  * Return: true once for each time of frequent use, and when many are in use.
  */
@@ -237,7 +237,7 @@ bool rpcrdma_plan_more_credits(struct rpcrdma_credit_use *use, u32 credits,
 			       u32 calls, u64 recvs, u64 now, u64 second)
 {
 	bool recent = now - use->since < second;
-	bool many = calls >= credits - credits / 2 &&
+	bool many = calls > credits / 2 &&
 		    (!recent || credits != use->credits);
 
 	if (!many && recvs - use->recvs < (u64)credits * BUSY_CALLS)

@@ -246,7 +246,7 @@ static void plan_page_share(struct kunit *test)
 
 /*
  * Four Calls for each credit within a second, each time from the last look on; or
- * half of the credits in use, for each number of credits or once a second
+ * more than half of the credits in use, for each number of credits or once a second
  */
 static void plan_more_credits(struct kunit *test)
 {
@@ -258,9 +258,10 @@ static void plan_more_credits(struct kunit *test)
 		{ 8, 1, 1, 500, false },
 		{ 8, 3, 31, 1099, false },
 		/* Many in use */
-		{ 8, 4, 31, 1099, true },
-		{ 16, 7, 32, 1100, false },
-		{ 16, 8, 33, 1100, true },
+		{ 8, 4, 31, 1099, false },
+		{ 8, 5, 31, 1099, true },
+		{ 16, 8, 32, 1100, false },
+		{ 16, 9, 33, 1100, true },
 		{ 17, 8, 34, 1101, false },
 		{ 17, 9, 35, 1101, true },
 		{ U32_MAX, 1U << 31, 36, 1102, true },
