@@ -227,9 +227,10 @@ bool rpcrdma_plan_fewer(struct rpcrdma_queue_want *want,
  * @second: one second, in the unit of @now
  *
  * A Responder cannot see the Calls that a Requester holds back for lack of credits,
- * only how many of those that it has are used at a time, and how often. Long Calls must
- * not use up the credits of others: so more than half are many (half is not, as a
- * Call may count until after the next). Without memory, it is asked about once a second.
+ * only how many of those that it has are used at a time, and how often. Long Calls
+ * must not use up the credits of others: so more than half of them are many, but not
+ * half, since a Call may count until after the next one. Where there is no memory for
+ * more, the same credits are asked about once a second.
  *
  * Return: true once for each time of frequent use, and when many are in use.
  */

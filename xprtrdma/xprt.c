@@ -126,6 +126,43 @@ static void xprt_rdma_print_stats(struct rpc_xprt *xprt,
 }
 
 /*
+ * Give back MRs and slots that were not needed since the last time: of the free slots
+ * those whose last Send was complete then, since the device might read the buffer of
+ * another once more. A few stay.
+ */
+static void xprt_rdma_shrink(struct work_struct *work)
+{
+	struct xprt_rdma *rx = container_of(work, struct xprt_rdma, shrink.work);
+	struct xprt_rdma_req *req, **at = &rx->free, *cold = NULL;
+
+	/* To swap is to free memory, which takes some */
+	if (atomic_read(&rx->xprt.swapper))
+		return;
+	xprt_rdma_mrs_shrink(rx);
+	mutex_lock(&rx->lock);
+	spin_lock(&rx->req_lock);
+	while ((req = *at)) {
+		if ((req->hdr.ep && req->chain.seq > rx->cold) ||
+		    !atomic_add_unless(&rx->nr_slots, -1, XPRT_RDMA_FIRST_SLOTS)) {
+			at = &req->next;
+			continue;
+		}
+		*at = req->next;
+		req->next = cold;
+		cold = req;
+	}
+	spin_unlock(&rx->req_lock);
+	rx->cold = rx->pool.ep ? rpcrdma_sendq_completed(rx->pool.ep) : 0;
+	mutex_unlock(&rx->lock);
+
+	while (cold) {
+		req = cold;
+		cold = req->next;
+		xprt_rdma_req_destroy(req);
+	}
+}
+
+/*
  * Memory is short. To free an MR a device may wait for its firmware, so
  * xprt_rdma_shrink() is for a worker, not for the task that looks for memory.
  */

@@ -409,7 +409,6 @@ struct xprt_rdma_req *xprt_rdma_req_create(struct xprt_rdma *rx, gfp_t gfp);
 void xprt_rdma_req_destroy(struct xprt_rdma_req *req);
 void xprt_rdma_req_put(struct xprt_rdma_req *req);
 int xprt_rdma_reqs_create(struct xprt_rdma *rx);
-void xprt_rdma_shrink(struct work_struct *work);
 int xprt_rdma_req_prepare(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			  u32 len);
 int xprt_rdma_req_post(struct rpcrdma_ep *ep, struct xprt_rdma_req *req);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What a burst left with a client: slots, which have buffers, and memory regions. While the
+# A burst leaves a client with many slots, which have buffers, and memory regions. While the
 # kernel looks for memory, those that were not needed for a while go back, below I/O that goes
 # on, and come again with the next burst.
 

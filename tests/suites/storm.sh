@@ -185,7 +185,7 @@ storm_grace_over() {
 }
 storm_threads() { on_server "echo $((1 + $1 % 32)) >/proc/fs/nfsd/threads"; }
 
-# Either side gives back what it did not need of late
+# Either kernel looks for memory: a client gives back slots and memory regions
 storm_memory() {
 	on_server drop_caches >/dev/null
 	drop_caches
