@@ -127,7 +127,7 @@ help:
 #h   make soak          the same faults in thousands, and more, for hours; LOOPS=
 #h                      (10000), WHAT=6.1|6.12|7.2|debug|debug-7.2|alloc|removal|slots|busy|memory|
 #h                      faults|field|siw|force-mr|kcsan|storm|storm-debug|swap|beside|fuzz|
-#h                      in-tree|host|package (all),
+#h                      in-tree|host|package|product (all),
 #h                      MINUTES= SEED= STORM= KERNELS= BESIDE= PROCESSORS=
 #h                      (tests/soak)
 #h   make bench         what an RPC costs, with this module and with the stock one;
