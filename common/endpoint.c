@@ -18,8 +18,7 @@ static atomic_t rpcrdma_ep_numbers;
 static void rpcrdma_error_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	if (wc->status != IB_WC_SUCCESS)
-		rpcrdma_ep_fail_wc(wc->qp->qp_context, wc,
-				   "unsignalled WR");
+		rpcrdma_ep_fail_wc(cq->cq_context, wc, "unsignalled WR");
 }
 
 static void rpcrdma_qp_event(struct ib_event *event, void *context)
@@ -137,19 +136,19 @@ static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	unsigned long end = jiffies + RPCRDMA_FLUSH_TIMEOUT;
+	bool ended = false;
 
-	if (ib_modify_qp(ep->qp, &attr, IB_QP_STATE))
-		return false;
 	do {
+		/* cxgb4 refuses while the queue pair ends by itself, after a TERMINATE */
+		ended = ended || !ib_modify_qp(ep->qp, &attr, IB_QP_STATE);
 		if (time_is_before_jiffies(end))
 			return false;
 		usleep_range(500, 1000);
-	} while (!rpcrdma_ep_all_back(ep));
+	} while (!ended || !rpcrdma_ep_all_back(ep));
 	ib_drain_rq(ep->qp);
 	ib_drain_sq(ep->qp);
-	/* If they could not post, a handler may still run */
+	/* If they could not post, a handler may still run; see also rpcrdma_sendq_flush() */
 	rpcrdma_recvq_settle(ep);
-	flush_work(&ep->send_cq->work);
 	return rpcrdma_ep_all_back(ep);
 }
 

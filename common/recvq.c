@@ -120,7 +120,7 @@ static void rpcrdma_recv_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rpcrdma_recv *recv =
 		container_of(wc->wr_cqe, struct rpcrdma_recv, cqe);
-	struct rpcrdma_ep *ep = wc->qp->qp_context;
+	struct rpcrdma_ep *ep = cq->cq_context;
 
 	if (READ_ONCE(recv->recvq->abandoned))
 		return;

@@ -180,7 +180,7 @@ static void rpcrdma_chain_wc(struct ib_cq *cq, struct ib_wc *wc)
 
 static void rpcrdma_sendq_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
-	rpcrdma_send_complete(wc->qp->qp_context, NULL, wc);
+	rpcrdma_send_complete(cq->cq_context, NULL, wc);
 }
 
 void rpcrdma_sendq_init(struct rpcrdma_sendq *sq)
@@ -241,6 +241,9 @@ void rpcrdma_sendq_flush(struct rpcrdma_ep *ep)
 	list_splice_init(&sq->posted, &posted);
 	list_splice_init(&sq->waiting, &waiting);
 	spin_unlock(&sq->lock);
+	/* A late completion finds its chain in no list, but a handler may have one by now */
+	if (ep->send_cq)
+		flush_work(&ep->send_cq->work);
 
 	rpcrdma_chains_done(&posted, IB_WC_WR_FLUSH_ERR);
 	list_for_each_entry_safe(chain, next, &waiting, list) {

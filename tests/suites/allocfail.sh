@@ -7,8 +7,8 @@
 # things reach: a recall, IPv6, an ACL in a Long Call, messages that are large and inline,
 # a peer with two Read chunks. What was asked for succeeds all the same or ends in an
 # error, in bounded time; asked for again it succeeds. Then the queue pair of a
-# connection with I/O under way cannot be ended, and one is not to be had with all
-# credits. That nothing is left behind pair.sh sees at the end; that no place is left
+# connection with I/O under way cannot be ended or flushed, and one is not to be had with
+# all credits. That nothing is left behind pair.sh sees at the end; that no place is left
 # out tests/soak.
 #
 # Both guests need a module built with CONFIG_RPCRDMA_FAULT=y. ALLOC_ONLY is an
@@ -203,23 +203,35 @@ alloc_loading() {
 	done
 }
 
-# A queue pair cannot be ended with RPCs under way: what was posted comes back all
-# the same, to be sent again on the next connection.
+# A device refuses once to end a queue pair with RPCs under way, or does not flush it in
+# time: what was posted comes back all the same, to be sent again on the next connection.
+alloc_unflushed() { dmesg | grep -c 'device did not flush its queues' || :; }
+# alloc_cut_one SIDE PLACE LINES: and so many lines about it
 alloc_cut_one() {
-	local side=$1 site=$2 rc=0
+	local side=$1 site=$2 rc=0 before after
+	before=$(alloc_on "$side" alloc_unflushed)
 	mount_nfs vers=4.2,timeo=100 || return
 	alloc_on "$side" alloc_arm "$site"
 	try cut_one cut_by_sysfs
 	rc=$STATUS
 	umount_nfs || rc=$?
 	alloc_on "$side" alloc_failed "$site" || { echo "it was not reached"; return 1; }
-	return $rc
+	after=$(alloc_on "$side" alloc_unflushed)
+	echo "status $rc, log lines: $before before, $after now"
+	[ $rc = 0 ] && [ $((after - before)) = "$3" ]
 }
+# The two places are in the order of their lines
 alloc_cut() {
-	local side site
+	local side site sites lines
+	check "alloc: a mount before" alloc_io
 	for side in client server; do
-		site=$(alloc_on "$side" alloc_hits | tr ' ' '\n' | sed -n 's/=.*//; /:rpcrdma_ep_drain:/p')
-		check "alloc: the queue pair cannot be ended, $side" alloc_cut_one "$side" "$site"
+		sites=$(alloc_on "$side" alloc_hits | tr ' ' '\n' | sed -n 's/=.*//; /:rpcrdma_ep_drain:/p' | sort)
+		check "alloc: places where a queue pair ends, $side" [ "$(wc -w <<<"$sites")" = 2 ]
+		lines=0
+		for site in $sites; do
+			check "alloc: the queue pair cannot be ended, $side: $site" alloc_cut_one "$side" "$site" $lines
+			lines=1
+		done
 	done
 }
 
