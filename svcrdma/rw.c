@@ -148,13 +148,14 @@ static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
  * device that needs MRs only for some operations takes more of them than this.
  * Then rdma_rw may find none, and the connection ends.
  *
- * Return: their number.
+ * Return: their number, since contexts share none.
  */
 u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
 		    enum dma_data_direction dir)
 {
 	const struct ib_device *device = conn->ep->device;
 	const struct ib_device_attr *attrs = &device->attrs;
+	u32 each = clamp(attrs->max_fast_reg_page_list_len, 1U, 256U);
 	bool read = dir == DMA_FROM_DEVICE;
 
 	if (!conn->queue.max_mrs)
@@ -165,8 +166,7 @@ u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
 	} else if (attrs->max_sgl_rd && (!read || pages <= attrs->max_sgl_rd)) {
 		return 0;
 	}
-	return DIV_ROUND_UP(pages, clamp(attrs->max_fast_reg_page_list_len,
-					 1U, 256U));
+	return DIV_ROUND_UP(pages, each) + (max(pages, 1U) - 1) / SVC_RDMA_MIB_PAGES;
 }
 
 /* The Reads of a Call are charged before they begin */
