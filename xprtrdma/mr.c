@@ -109,8 +109,10 @@ static unsigned int xprt_rdma_mrs_add(struct xprt_rdma *rx,
 	return added;
 }
 
-static void xprt_rdma_mrs_free(struct list_head *mrs)
+/* Drivers allocate while they destroy, and the teardown may wait for this */
+void xprt_rdma_mrs_free(struct list_head *mrs)
 {
+	unsigned int noio = memalloc_noio_save();
 	struct xprt_rdma_mr *mr, *next;
 
 	list_for_each_entry_safe(mr, next, mrs, all) {
@@ -118,36 +120,36 @@ static void xprt_rdma_mrs_free(struct list_head *mrs)
 		free_pages_exact(mr->sgl, xprt_rdma_sgl_bytes(mr->ep));
 		kfree(mr);
 	}
+	memalloc_noio_restore(noio);
 }
 
 /*
- * Free the MRs that were idle ever since the last call. As many stay as one RPC may
- * need. Context: the worker that xprt_rdma_mrs_release() waits for
+ * For xprt_rdma_mrs_free(): as many MRs as were idle since the last call. One RPC's need
+ * stays, and each MR that a device may register once more with a Send that it repeats.
+ * Context: the worker that xprt_rdma_mrs_release() waits for, with rx->lock
  */
-void xprt_rdma_mrs_shrink(struct xprt_rdma *rx)
+void xprt_rdma_mrs_shrink(struct xprt_rdma *rx, struct list_head *dead)
 {
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	struct xprt_rdma_mr_kind *kind;
 	struct xprt_rdma_mr *mr;
 	unsigned int gaps;
-	LIST_HEAD(dead);
 
-	mutex_lock(&rx->lock);
 	spin_lock(&pool->lock);
 	for (gaps = 0; pool->ep && gaps < 2; gaps++) {
 		kind = &pool->kinds[gaps];
 		for (; kind->spare > MRS_IDLE && kind->count > pool->least; kind->spare--) {
 			mr = list_first_entry(&kind->idle, struct xprt_rdma_mr, list);
+			if (mr->seq > rx->cold)
+				break;
 			list_del(&mr->list);
-			list_move(&mr->all, &dead);
+			list_move(&mr->all, dead);
 			kind->nr_idle--;
 			kind->count--;
 		}
 		kind->spare = kind->nr_idle;
 	}
 	spin_unlock(&pool->lock);
-	mutex_unlock(&rx->lock);
-	xprt_rdma_mrs_free(&dead);
 }
 
 /* Is it time to grow? Called with rx->lock or by the worker; need not be exact */
@@ -376,20 +378,20 @@ void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs, bool wake)
 
 /*
  * The peer invalidated an MR of an RPC that is pinned: xprt_rdma_buf_free() is
- * not looking at its list. Return: false if it is not one of @mrs
+ * not looking at its list. Return: false if it is not one of @req
  */
-bool xprt_rdma_mrs_put_rkey(struct xprt_rdma *rx, struct list_head *mrs,
-			    u32 rkey)
+bool xprt_rdma_mrs_put_rkey(struct xprt_rdma_req *req, u32 rkey)
 {
 	struct xprt_rdma_mr *mr;
 	LIST_HEAD(invalid);
 
-	list_for_each_entry(mr, mrs, list) {
+	list_for_each_entry(mr, &req->mrs, list) {
 		if (mr->mr->rkey != rkey)
 			continue;
 		trace_xprtrdma_mr_reminv(mr->ep, mr->xid, mr->mr);
+		mr->seq = req->chain.seq;
 		list_move(&mr->list, &invalid);
-		xprt_rdma_mrs_put(rx, &invalid, true);
+		xprt_rdma_mrs_put(req->rx, &invalid, true);
 		return true;
 	}
 	return false;

@@ -196,8 +196,7 @@ static void xprt_rdma_reply_matched(struct rpcrdma_ep *ep,
 				    struct xprt_rdma_req *req,
 				    struct rpcrdma_recv *recv)
 {
-	if (recv->invalidated &&
-	    !xprt_rdma_mrs_put_rkey(req->rx, &req->mrs, recv->inv_rkey)) {
+	if (recv->invalidated && !xprt_rdma_mrs_put_rkey(req, recv->inv_rkey)) {
 		xprt_rdma_bad_invalidation(ep);
 		goto out_drop;
 	}

@@ -134,11 +134,11 @@ static void xprt_rdma_shrink(struct work_struct *work)
 {
 	struct xprt_rdma *rx = container_of(work, struct xprt_rdma, shrink.work);
 	struct xprt_rdma_req *req, **at = &rx->free, *cold = NULL;
+	LIST_HEAD(mrs);
 
 	/* To swap is to free memory, which takes some */
 	if (atomic_read(&rx->xprt.swapper))
 		return;
-	xprt_rdma_mrs_shrink(rx);
 	mutex_lock(&rx->lock);
 	spin_lock(&rx->req_lock);
 	while ((req = *at)) {
@@ -153,10 +153,11 @@ static void xprt_rdma_shrink(struct work_struct *work)
 	}
 	spin_unlock(&rx->req_lock);
 	rx->cold = rx->pool.ep ? rpcrdma_sendq_completed(rx->pool.ep) : 0;
+	xprt_rdma_mrs_shrink(rx, &mrs);
 	mutex_unlock(&rx->lock);
 
-	while (cold) {
-		req = cold;
+	xprt_rdma_mrs_free(&mrs);
+	while ((req = cold)) {
 		cold = req->next;
 		xprt_rdma_req_destroy(req);
 	}

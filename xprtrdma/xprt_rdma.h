@@ -58,6 +58,7 @@
  * @nents: entries of @sgl in use; 0 if nothing is mapped
  * @xid: of the Call that offers it, host order
  * @dir: direction of the mapping
+ * @seq: how far the Send Queue must be complete before it is freed
  * @reg: the REG_MR
  * @inv: the LOCAL_INV
  */
@@ -71,6 +72,7 @@ struct xprt_rdma_mr {
 	unsigned int nents;
 	u32 xid;
 	enum dma_data_direction dir;
+	u64 seq;
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;
 };
@@ -431,14 +433,14 @@ void xprt_rdma_received(struct rpcrdma_ep *ep, struct rpcrdma_recv *recv);
 void xprt_rdma_mrs_init(struct xprt_rdma *rx);
 int xprt_rdma_mrs_setup(struct rpcrdma_ep *ep);
 void xprt_rdma_mrs_release(struct xprt_rdma *rx);
-void xprt_rdma_mrs_shrink(struct xprt_rdma *rx);
+void xprt_rdma_mrs_free(struct list_head *mrs);
+void xprt_rdma_mrs_shrink(struct xprt_rdma *rx, struct list_head *dead);
 bool xprt_rdma_mrs_in_use(struct xprt_rdma *rx, u32 rkey, u32 xid);
 int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
 		      const struct xdr_buf *buf, unsigned int parts,
 		      bool remote_write);
 void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs, bool wake);
-bool xprt_rdma_mrs_put_rkey(struct xprt_rdma *rx, struct list_head *mrs,
-			    u32 rkey);
+bool xprt_rdma_mrs_put_rkey(struct xprt_rdma_req *req, u32 rkey);
 int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			     void (*done)(struct rpcrdma_chain *chain,
 					  enum ib_wc_status status));

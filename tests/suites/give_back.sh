@@ -67,3 +67,76 @@ suite_give_back() {
 	check "umount give back" umount_nfs
 	on_server peer_first_requests >/dev/null
 }
+
+# ---- what the device may use once more ----------------------------------------------
+
+GIVE_BACK_READS=32
+
+# Each pass of the worker, and in what context it frees MRs. Guests: one processor
+give_back_probe() {
+	reclaim_probe "r:reclaim/gave xprt_rdma_shrink" "p:reclaim/frees ib_dereg_mr_user $(reclaim_flags)"
+	reclaim_begin
+}
+give_back_passes() { grep -c ' gave: ' $RECLAIM_TRACE/trace || :; }
+give_back_passed() { [ "$(give_back_passes)" -gt "$1" ]; }
+
+# An MR for each
+give_back_reads() {
+	dd if=$MNT/bench of=/dev/null bs=64k count=$GIVE_BACK_READS iflag=direct status=none
+}
+give_back_id() { sed -n 's/^\(id=[0-9]*\) side=client .*/\1/p' /proc/net/rpcrdma/connections; }
+
+# A pass comes ten seconds after it was asked for. READs are complete just before it, and
+# the acknowledgements of their Calls are lost: the device repeats these a second later, and
+# may end the queue pair for it. Leaves the MRs there are after the pass; nothing if READs, pass
+# and what the device does came in another order.
+give_back_attempt() {
+	local begin took passes id
+	begin=${EPOCHREALTIME/[.,]/}
+	give_back_reads
+	took=$((${EPOCHREALTIME/[.,]/} - begin))
+	passes=$(give_back_passes)
+	drop_caches
+	wait_for 20 give_back_passed "$passes"
+	id=$(give_back_id)
+	echo "$(give_back_has), $GIVE_BACK_READS READs take $((took / 1000)) ms"
+
+	drop_caches
+	begin=$((${EPOCHREALTIME/[.,]/} + 9700000 - took * 3 / 2))
+	while [ "${EPOCHREALTIME/[.,]/}" -lt $begin ]; do nap 0.05; done
+	acks_lost
+	trap acks_back EXIT
+	timeout 5 bash -c "$(declare -f give_back_reads); MNT=$MNT GIVE_BACK_READS=$GIVE_BACK_READS give_back_reads" || :
+	if ! give_back_passed $((passes + 1)); then
+		wait_for 5 give_back_passed $((passes + 1))
+		[ "$(give_back_id)" != "$id" ] || client_field mrs >/run/give_back.left
+	fi
+	trap - EXIT
+	acks_back
+}
+give_back_unacked() {
+	local tries
+	for tries in 1 2 3 4 5; do
+		give_back_burst
+		: >/run/give_back.left
+		give_back_attempt
+		[ ! -s /run/give_back.left ] || break
+	done
+	echo "attempt $tries: $(cat /run/give_back.left) MRs left"
+	[ "$(cat /run/give_back.left)" -ge $GIVE_BACK_READS ]
+}
+
+suite_give_back_unacked() {
+	on_server "dd if=/dev/zero of=$EXPORT/bench bs=1M count=16 status=none" >/dev/null
+	on_server "peer_first_requests 64" >/dev/null
+	check "probes on the worker" give_back_probe
+	check "mount give back unacked" mount_nfs vers=3
+	check "MRs stay that the device may register once more" give_back_unacked
+	check "a new connection" cut_by_sysfs
+	check "a burst on it" give_back_burst
+	check "they go back" give_back
+	check "a worker frees them without I/O" reclaim_has frees $PF_MEMALLOC_NOIO $PF_WQ_WORKER
+	reclaim_unprobe gave frees
+	check "umount give back unacked" umount_nfs
+	on_server peer_first_requests >/dev/null
+}

@@ -106,11 +106,17 @@ suite_teardown() {
 # ---- threads and workers of the server ------------------------------------------
 
 # The flags of the task that runs, which the kernel keeps for each processor: the guest
-# has one. Allocations are traced while a thread takes a message or sends a Reply
-reclaim_server_probe() {
-	local task flags
+# has one. Where it does is an offset, and on 7.2 an address, which is negative
+reclaim_flags() {
+	local task
 	task=$(awk '$3 == "current_task" || $3 == "pcpu_hot" { print $1; exit }' /proc/kallsyms)
-	flags="flags=+44(+0x$task(@__per_cpu_offset)):x32"
+	printf 'flags=+44(%+d(@__per_cpu_offset)):x32' $((0x$task))
+}
+
+# Allocations are traced while a thread takes a message or sends a Reply
+reclaim_server_probe() {
+	local flags
+	flags=$(reclaim_flags)
 	reclaim_probe "p:reclaim/accepts rpcrdma_ep_set_up $flags" \
 		"p:reclaim/takes svc_rdma_recvfrom $flags" 'r:reclaim/taken svc_rdma_recvfrom' \
 		"p:reclaim/replies svc_rdma_sendto $flags" 'r:reclaim/replied svc_rdma_sendto' \
@@ -122,9 +128,9 @@ reclaim_server_probe() {
 	reclaim_begin
 }
 
-# reclaim_server_has EVENT FLAGS [PF_WQ_WORKER]: what nfsd's threads, or workers, have there of
+# reclaim_has EVENT FLAGS [PF_WQ_WORKER]: what nfsd's threads, or workers, have there of
 # PF_MEMALLOC_NOIO and PF_MEMALLOC_NOFS
-reclaim_server_has() {
+reclaim_has() {
 	local flags n=0 other=0
 	for flags in $(awk -v event=" $1: " 'index($0, event) { sub(/.*flags=/, ""); print }' $RECLAIM_TRACE/trace); do
 		[ $((flags & (PF_WQ_WORKER | PF_KTHREAD))) = $((PF_KTHREAD | ${3:-0})) ] ||
@@ -172,10 +178,10 @@ suite_reclaim() {
 	check "I/O reclaim" reclaim_server_io
 	check "umount reclaim" umount_nfs
 	# The kernel does not compact without I/O
-	check "a worker accepts a connection without file systems" on_server "reclaim_server_has accepts \$PF_MEMALLOC_NOFS \$PF_WQ_WORKER"
-	check "nfsd has chunks mapped without I/O" on_server "reclaim_server_has maps \$PF_MEMALLOC_NOIO"
-	check "nfsd takes messages as it did before" on_server "reclaim_server_has takes 0"
-	check "nfsd replies as it did before" on_server "reclaim_server_has replies 0"
+	check "a worker accepts a connection without file systems" on_server "reclaim_has accepts \$PF_MEMALLOC_NOFS \$PF_WQ_WORKER"
+	check "nfsd has chunks mapped without I/O" on_server "reclaim_has maps \$PF_MEMALLOC_NOIO"
+	check "nfsd takes messages as it did before" on_server "reclaim_has takes 0"
+	check "nfsd replies as it did before" on_server "reclaim_has replies 0"
 	check "nfsd allocates without I/O where it uses a connection" on_server reclaim_server_asks
 	on_server "reclaim_unprobe accepts takes taken replies replied maps mapped" >/dev/null
 }
