@@ -143,7 +143,7 @@ static bool rpcrdma_ep_drain(struct rpcrdma_ep *ep)
 		ended = ended || !ib_modify_qp(ep->qp, &attr, IB_QP_STATE);
 		if (time_is_before_jiffies(end))
 			return false;
-		usleep_range(500, 1000);
+		fsleep(ended ? 500 : 100000);
 	} while (!ended || !rpcrdma_ep_all_back(ep));
 	ib_drain_rq(ep->qp);
 	ib_drain_sq(ep->qp);

@@ -9,12 +9,13 @@
 # here. READLINK's Reply has a chunk of several MRs, of which the server invalidates one.
 
 FENCE_PROBES=/sys/kernel/tracing/kprobe_events
-# RDMA's header is behind that of UDP, and begins with the opcode
-acks_lost() {
+# opcode_lost OPCODE: RDMA's header is behind that of UDP, and begins with it
+opcode_lost() {
 	nft add table inet acks
 	nft add chain inet acks in '{ type filter hook input priority 0; }'
-	nft add rule inet acks in udp dport 4791 @th,64,8 17 drop
+	nft add rule inet acks in udp dport 4791 @th,64,8 "$1" drop
 }
+acks_lost() { opcode_lost 17; }
 acks_back() { nft delete table inet acks; }
 
 FENCE_TRACE=/sys/kernel/tracing/instances/fence
