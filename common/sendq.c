@@ -228,7 +228,7 @@ bool rpcrdma_sendq_drained(struct rpcrdma_ep *ep)
 
 /*
  * Return every chain for which no completion will come, with IB_WC_WR_FLUSH_ERR.
- * Context: process; the queue is stopped, and drained or abandoned.
+ * Context: process, may sleep; the queue is stopped, and drained or abandoned.
  */
 void rpcrdma_sendq_flush(struct rpcrdma_ep *ep)
 {

@@ -148,7 +148,7 @@ static u32 rw_fill(struct svc_rdma_rw *rw, const struct xdr_buf *buf, u32 at,
  * device that needs MRs only for some operations takes more of them than this.
  * Then rdma_rw may find none, and the connection ends.
  *
- * Return: their number, since contexts share none.
+ * Return: how many. A context moves up to SVC_RDMA_MIB_PAGES, and shares none.
  */
 u32 svc_rdma_rw_mrs(const struct svc_rdma_conn *conn, u32 pages,
 		    enum dma_data_direction dir)

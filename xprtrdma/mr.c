@@ -124,8 +124,8 @@ void xprt_rdma_mrs_free(struct list_head *mrs)
 }
 
 /*
- * For xprt_rdma_mrs_free(): as many MRs as were idle since the last call. One RPC's need
- * stays, and each MR that a device may register once more with a Send that it repeats.
+ * Collect MRs to be freed: as many as were idle since the last call. Those that one RPC
+ * may need stay, and those that the device may register again if it repeats a Send.
  * Context: the worker that xprt_rdma_mrs_release() waits for, with rx->lock
  */
 void xprt_rdma_mrs_shrink(struct xprt_rdma *rx, struct list_head *dead)

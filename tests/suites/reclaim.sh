@@ -106,7 +106,7 @@ suite_teardown() {
 # ---- threads and workers of the server ------------------------------------------
 
 # The flags of the task that runs, which the kernel keeps for each processor: the guest
-# has one. Where it does is an offset, and on 7.2 an address, which is negative
+# has one. The symbol is an offset, and on 7.2 an address, which is a negative number
 reclaim_flags() {
 	local task
 	task=$(awk '$3 == "current_task" || $3 == "pcpu_hot" { print $1; exit }' /proc/kallsyms)
