@@ -259,26 +259,30 @@ bad_load_callback_lost() {
 	echo "$rounds rounds, $unsent Replies could not be sent"
 }
 
-# The threads for callbacks get the processor when nobody else wants it, and somebody does
-# until the mount is gone, with the last of the clients that they are for.
+# The threads for callbacks stand still from before the session ends, with the last of the
+# clients that they are for, until its end waits for them.
 bad_load_unserved() {
-	local pid cpu jobs=()
+	local pid job
 	bad_load_read
-	for pid in $(ps -eo pid=,comm= | awk '/NFSv4 callback/ { print $1 }'); do chrt -i -p 0 "$pid"; done
-	[ -n "$pid" ]
-	for ((cpu = 0; cpu < $(nproc); cpu++)); do
-		taskset -c $cpu sh -c 'while :; do :; done' &
-		jobs+=($!)
+	trap 'set +e; bad_freezer_end' EXIT
+	bad_freezer_begin
+	for pid in $(ps -eo pid=,comm= | awk '/NFSv4 callback/ { print $1 }'); do
+		echo "$pid" >$BAD_FREEZER/frozen/tasks
 	done
-	# shellcheck disable=SC2064 # those of now
-	trap "kill ${jobs[*]}" EXIT
-	bad_umount
-	kill "${jobs[@]}"
+	[ -n "$pid" ]
+	bad_freeze FROZEN
+	(bad_umount) &
+	job=$!
+	wait_for 20 bad_stops_callbacks
+	bad_freeze THAWED
+	wait_job $job
 	trap - EXIT
+	bad_freezer_end
 	wait_for 20 rmmod rpcrdma
 	load_transport
 	bad_mount
 }
+bad_stops_callbacks() { grep -qw nfs_callback_down /proc/[0-9]*/stack 2>/dev/null; }
 
 # A mount whose first message is not answered
 bad_load_raise() {
@@ -477,9 +481,7 @@ BAD_TRACE=/sys/kernel/tracing/instances/awake
 BAD_REVERSE=/sys/kernel/tracing/instances/reverse
 bad_load_awake() {
 	local frozen other
-	mkdir -p $BAD_FREEZER
-	mount -t cgroup -o freezer freezer $BAD_FREEZER
-	mkdir $BAD_FREEZER/frozen
+	bad_freezer_begin
 	echo 'p:awake/complete xprt_complete_rqst octets=%si:s32' >>$BAD_PROBES
 	mkdir $BAD_TRACE
 	trap bad_awake_end EXIT
@@ -505,11 +507,19 @@ bad_load_awake() {
 # However it ended
 bad_awake_end() {
 	set +e
-	echo THAWED >$BAD_FREEZER/frozen/freezer.state
 	wire_up 2>/dev/null
 	echo 0 >$BAD_TRACE/events/awake/enable
 	rmdir $BAD_TRACE
 	echo '-:awake/complete' >>$BAD_PROBES
+	bad_freezer_end
+}
+bad_freezer_begin() {
+	mkdir -p $BAD_FREEZER
+	mount -t cgroup -o freezer freezer $BAD_FREEZER
+	mkdir $BAD_FREEZER/frozen
+}
+bad_freezer_end() {
+	echo THAWED >$BAD_FREEZER/frozen/freezer.state
 	# Not while somebody is still in it
 	wait_for 20 rmdir $BAD_FREEZER/frozen
 	umount $BAD_FREEZER
