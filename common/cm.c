@@ -49,6 +49,11 @@ static void rpcrdma_ep_established(struct rpcrdma_ep *ep,
 		return;
 	rpcrdma_sendq_open(ep, true);
 	complete(&ep->cm_done);
+	/* Pairs with the one in rpcrdma_ep_fail_wc() */
+	smp_mb();
+	if (READ_ONCE(ep->flushed))
+		rpcrdma_ep_fail(ep, -ECONNRESET,
+				"the queue pair ended during the handshake");
 }
 
 static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
@@ -57,8 +62,7 @@ static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
 	int rc = -ECONNREFUSED;
 
 	/* The CM's own words for the commonest cause tell a user nothing */
-	if (rdma_protocol_ib(ep->id->device, ep->id->port_num) ||
-	    rdma_protocol_roce(ep->id->device, ep->id->port_num)) {
+	if (rdma_cap_ib_cm(ep->id->device, ep->id->port_num)) {
 		if (status == IB_CM_REJ_INVALID_SERVICE_ID)
 			reason = "connection refused: no listener on this port";
 		else if (status == IB_CM_REJ_CONSUMER_DEFINED)
@@ -281,9 +285,7 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 		 &id->route.addr.src_addr);
 	rpcrdma_ep_read_limits(ep);
 	rpcrdma_ep_read_private(ep, param);
-	/* The CM gives it from our point of view: what the peer can respond to
-	 * is what we may initiate.
-	 */
+	/* The CM takes our point of view: what the peer responds to we may initiate */
 	ep->initiator_depth = min_t(u32, param->initiator_depth,
 				    ep->limits.max_init_rd_atom);
 	ep->id = id;

@@ -310,10 +310,8 @@ static int rpcrdma_ep_create_qp(struct rpcrdma_ep *ep)
 		attr.cap.max_send_wr = rw.send_wrs;
 	}
 	rc = rdma_create_qp(ep->id, ep->pd, &attr);
-	if (rc)
-		return rc;
 	ep->qp = ep->id->qp;
-	return 0;
+	return rc;
 }
 
 /*
@@ -399,12 +397,7 @@ int rpcrdma_ep_set_up(struct rpcrdma_ep *ep)
 		return rc;
 	rpcrdma_slots_init(&ep->sendq.slots, ep->sizes.sq_depth);
 	rc = rpcrdma_recvq_create(ep);
-	if (rc)
-		return rc;
-	if (ep->attr.ops->setup) {
+	if (!rc && ep->attr.ops->setup)
 		rc = ep->attr.ops->setup(ep);
-		if (rc)
-			return rc;
-	}
-	return rpcrdma_recvq_start(ep);
+	return rc ? : rpcrdma_recvq_start(ep);
 }

@@ -103,7 +103,8 @@ void rpcrdma_ep_close(struct rpcrdma_ep *ep)
  *
  * A flushed WR is a consequence, never a cause: that is reported by the WR that failed, by
  * the CM, or by a QP event. But rxe of 6.12 reports none when it finds no route, and the log
- * would have nothing. With iWARP a connection may end so when the peer closes it.
+ * would have nothing. With iWARP a connection may end so when the peer closes it. The CM lets
+ * the queue pair fail before it says that, and why, the handshake did.
  */
 void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 			const char *wr)
@@ -115,8 +116,12 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 		ep->bad_rkey = true;
 	if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		reason = NULL;
-		if (rpcrdma_ep_live(ep) &&
-		    !rdma_protocol_iwarp(ep->device, ep->id->port_num))
+		WRITE_ONCE(ep->flushed, true);
+		/* Pairs with the one in rpcrdma_ep_established() */
+		smp_mb();
+		if (!rpcrdma_ep_live(ep))
+			return;
+		if (!rdma_protocol_iwarp(ep->device, ep->id->port_num))
 			ep->presumed = "device ended the queue pair";
 	} else if (!cmpxchg(&ep->failed_wr, NULL, wr)) {
 		ep->failed_status = wc->status;

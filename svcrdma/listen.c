@@ -184,18 +184,15 @@ static int listener_start(struct svc_rdma_listener *listener,
 			  struct sockaddr *sap)
 {
 	struct rdma_cm_id *id;
-	int rc = 0;
+	int rc;
 
 	if (!listener_change_state(listener, SVC_RDMA_LISTENER_STARTING, NULL))
 		return -ESHUTDOWN;
 	id = rdma_create_id(listener->xprt.xpt_net, listener_event, listener,
 			    RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id)) {
-		rc = PTR_ERR(id);
-		goto out_down;
-	}
+	rc = PTR_ERR_OR_ZERO(id);
 	/* IPv4 and IPv6 listeners share a port */
-	if (sap->sa_family == AF_INET6)
+	if (!rc && sap->sa_family == AF_INET6)
 		rc = rdma_set_afonly(id, 1);
 	if (!rc)
 		rc = rdma_bind_addr(id, sap);
@@ -207,8 +204,8 @@ static int listener_start(struct svc_rdma_listener *listener,
 					dev_name(&id->device->dev) : "*");
 		return 0;
 	}
-	rdma_destroy_id(id);
-out_down:
+	if (!IS_ERR(id))
+		rdma_destroy_id(id);
 	listener_change_state(listener, SVC_RDMA_LISTENER_DOWN, NULL);
 	return rc;
 }

@@ -311,6 +311,7 @@ struct rpcrdma_ep_counters {
  * @error: the first error, negative errno; 0 after an orderly close
  * @reason: that error in words, NULL if it is not logged
  * @presumed: reason if no completion gives one
+ * @flushed: a WR was flushed, which counts once it is LIVE
  * @failed_wr: the first WR that failed, for the log; NULL if none did
  * @failed_status: of its completion
  * @vendor_err: likewise
@@ -362,6 +363,7 @@ struct rpcrdma_ep {
 	int error;
 	const char *reason;
 	const char *presumed;
+	bool flushed;
 	const char *failed_wr;
 	enum ib_wc_status failed_status;
 	u32 vendor_err;

@@ -8,7 +8,8 @@
  * reached, and that time only.
  *
  * slow_cq lets each ib_alloc_cq() take that many milliseconds more, slow_dereg
- * each ib_dereg_mr(), slow_last each atomic_dec_and_test() that reaches zero.
+ * each ib_dereg_mr(), slow_reject each event of a rejection, slow_last each
+ * atomic_dec_and_test() that reaches zero.
  */
 
 #include <linux/debugfs.h>
@@ -115,6 +116,10 @@ MODULE_PARM_DESC(slow_cq, "milliseconds that the creation of a CQ takes");
 unsigned int rpcrdma_slow_dereg;
 module_param_named(slow_dereg, rpcrdma_slow_dereg, uint, 0600);
 MODULE_PARM_DESC(slow_dereg, "milliseconds that each deregistration takes");
+
+unsigned int rpcrdma_slow_reject;
+module_param_named(slow_reject, rpcrdma_slow_reject, uint, 0600);
+MODULE_PARM_DESC(slow_reject, "milliseconds until the event of a rejection");
 
 unsigned int rpcrdma_slow_last;
 module_param_named(slow_last, rpcrdma_slow_last, uint, 0600);

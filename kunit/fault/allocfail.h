@@ -248,6 +248,17 @@ static inline int __slow_ib_dereg_mr(struct ib_mr *mr)
 
 #define ib_dereg_mr(mr) __slow_ib_dereg_mr(mr)
 
+/* rpcrdma.slow_reject ms from a rejection, which the CM told the queue pair before, to its event */
+extern unsigned int rpcrdma_slow_reject;
+
+static inline const char *__slow_rdma_reject_msg(struct rdma_cm_id *id, int reason)
+{
+	msleep(rpcrdma_slow_reject);
+	return rdma_reject_msg(id, reason);
+}
+
+#define rdma_reject_msg(id, reason) __slow_rdma_reject_msg(id, reason)
+
 /* rpcrdma.slow_last ms between a count of zero and the code that depends on it */
 extern unsigned int rpcrdma_slow_last;
 

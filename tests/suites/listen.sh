@@ -146,3 +146,12 @@ suite_listen() {
 	check "nfs.conf: rdma=y" on_server listen_conf
 	check "mount after nfs.conf" listen_mount vers=4.2
 }
+
+# The CM ends the queue pair of a rejected connection before it says so: what is flushed comes
+# first here. Guests: CONFIG_RPCRDMA_FAULT=y
+suite_slow_reject() {
+	echo 50 >/sys/module/rpcrdma/parameters/slow_reject
+	check "nobody listens, and the queue pair has ended before" listen_nobody proto=rdma,port=20055,vers=4.2
+	echo 0 >/sys/module/rpcrdma/parameters/slow_reject
+	check "mount on a listener after that" listen_mount vers=4.2
+}
