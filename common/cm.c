@@ -214,6 +214,8 @@ static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
 static const char *rpcrdma_connect_reason(int rc)
 {
 	switch (rc) {
+	case -ECONNREFUSED:
+		return "connection refused: no listener on this port";
 	case -ENODEV:
 		return "no RDMA device leads to this address";
 	case -ENETUNREACH:

@@ -29,7 +29,9 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		rpcrdma_ep_fail(ep, -ECONNRESET, ib_event_msg(event->event));
+		/* mlx5 tells it after the flush, bnxt_re before the WR that says more */
+		ep->presumed = ib_event_msg(event->event);
+		rpcrdma_ep_fail(ep, -ECONNRESET, NULL);
 		break;
 	case IB_EVENT_COMM_EST:
 		/* A message overtook the last step of the CM's handshake */

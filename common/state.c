@@ -121,7 +121,8 @@ void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 		smp_mb();
 		if (!rpcrdma_ep_live(ep))
 			return;
-		if (!rdma_protocol_iwarp(ep->device, ep->id->port_num))
+		if (!ep->presumed &&
+		    !rdma_protocol_iwarp(ep->device, ep->id->port_num))
 			ep->presumed = "device ended the queue pair";
 	} else if (!cmpxchg(&ep->failed_wr, NULL, wr)) {
 		ep->failed_status = wc->status;

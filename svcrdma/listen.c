@@ -9,7 +9,8 @@
 
 #include "svc_rdma.h"
 
-#define SVC_RDMA_BACKLOG	10
+/* Connect Requests that iwcm keeps for us; IB and RoCE do not count them */
+#define SVC_RDMA_BACKLOG	256
 
 /* Connect Requests that may wait for their set-up or a thread; others get no answer */
 #define SVC_RDMA_MAX_PENDING	1024
@@ -122,7 +123,7 @@ static int connect_request(struct svc_rdma_listener *listener,
 				    listener->status.name,
 				    dev_name(&id->device->dev),
 				    full ? "too many wait for a thread" :
-				    "no memory, or the device is being removed");
+				    "no memory, or the device comes or goes");
 		return -ENOMEM;
 	}
 	atomic_inc(&listener->nr_pending);
@@ -163,20 +164,15 @@ static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct svc_rdma_listener *listener = id->context;
 
-	switch (event->event) {
-	case RDMA_CM_EVENT_CONNECT_REQUEST:
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return connect_request(listener, id, event);
-	case RDMA_CM_EVENT_ADDR_CHANGE:
+	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE)
 		listener_change_state(listener, SVC_RDMA_LISTENER_DOWN,
 				      "the address moved to another device");
-		return 0;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		listener_change_state(listener, SVC_RDMA_LISTENER_DOWN,
 				      "the device is removed");
-		return 0;
-	default:
-		return 0;
-	}
+	return 0;
 }
 
 /* On success there is an @id, but an event may have changed the state */

@@ -316,8 +316,10 @@ static struct xprt_rdma_mr *xprt_rdma_mr_pop(struct xprt_rdma_mr_pool *pool,
  * Called with rx->lock. At the limit there is no growth: an MR that comes back
  * wakes the task, or the end of its RPC wakes others.
  */
-static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx, bool gaps)
+static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma_req *req,
+					     bool gaps)
 {
+	struct xprt_rdma *rx = req->rx;
 	struct xprt_rdma_mr_pool *pool = &rx->pool;
 	struct xprt_rdma_mr *mr;
 
@@ -328,7 +330,8 @@ static struct xprt_rdma_mr *xprt_rdma_mr_get(struct xprt_rdma *rx, bool gaps)
 	if (mr)
 		return mr;
 
-	trace_xprtrdma_nomrs(pool->ep, 0, pool->kinds[gaps].count);
+	trace_xprtrdma_nomrs(pool->ep, be32_to_cpu(req->rqst.rq_xid),
+			     pool->kinds[gaps].count);
 	/* An MR that comes back from here on finds the flag and wakes us */
 	xprt_wait_for_buffer_space(&rx->xprt);
 	mr = xprt_rdma_mr_pop(pool, gaps);
@@ -531,21 +534,20 @@ static int xprt_rdma_mr_register(struct xprt_rdma_mr *mr,
  * Return: number of segments; -EAGAIN if MRs are exhausted (xprt_write_space()
  * wakes the task); -ENOBUFS if the DMA mapping failed for now; -ENOTCONN; -EIO.
  */
-int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
-		      const struct xdr_buf *buf, unsigned int parts,
-		      bool remote_write)
+int xprt_rdma_mrs_map(struct xprt_rdma_req *req, const struct xdr_buf *buf,
+		      unsigned int parts, bool remote_write)
 {
 	struct xprt_rdma_mr_cursor cur;
 	struct xprt_rdma_mr *mr;
 	u32 pages;
 	int rc, n;
 
-	xprt_rdma_cursor_init(&cur, rx, buf, parts);
+	xprt_rdma_cursor_init(&cur, req->rx, buf, parts);
 	for (n = 0; (pages = xprt_rdma_plan_mr(&cur.plan)); n++) {
-		mr = xprt_rdma_mr_get(rx, cur.plan.gaps);
+		mr = xprt_rdma_mr_get(req, cur.plan.gaps);
 		if (IS_ERR(mr))
 			return PTR_ERR(mr);
-		list_add_tail(&mr->list, mrs);
+		list_add_tail(&mr->list, &req->mrs);
 		rc = xprt_rdma_mr_register(mr, &cur, pages, remote_write);
 		if (rc)
 			return rc;

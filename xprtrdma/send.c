@@ -110,8 +110,7 @@ static void xprt_rdma_map_pad(struct xprt_rdma_call *call)
 	};
 	int rc;
 
-	rc = xprt_rdma_mrs_map(call->rx, &call->req->mrs, &pad,
-			       BIT(XPRT_RDMA_TAIL), true);
+	rc = xprt_rdma_mrs_map(call->req, &pad, BIT(XPRT_RDMA_TAIL), true);
 	call->writes = rc < 0 ? rc : call->writes + rc;
 }
 
@@ -123,21 +122,20 @@ static void xprt_rdma_map_pad(struct xprt_rdma_call *call)
 static int xprt_rdma_map_chunks(struct xprt_rdma_call *call)
 {
 	const struct xprt_rdma_call_plan *plan = &call->plan;
-	struct list_head *mrs = &call->req->mrs;
+	struct xprt_rdma_req *req = call->req;
 	const unsigned int all = BIT(XPRT_RDMA_RANGES) - 1;
 	unsigned int parts = all;
 
 	if (plan->mode == XPRT_RDMA_CALL_READ_CHUNK)
-		call->reads = xprt_rdma_mrs_map(call->rx, mrs, call->snd,
+		call->reads = xprt_rdma_mrs_map(req, call->snd,
 						BIT(XPRT_RDMA_PAGES), false);
 	else if (plan->mode == XPRT_RDMA_CALL_POSITION_ZERO)
-		call->reads = xprt_rdma_mrs_map(call->rx, mrs, call->snd,
-						all, false);
+		call->reads = xprt_rdma_mrs_map(req, call->snd, all, false);
 	if (call->reads < 0)
 		return call->reads;
 	if (plan->write_list) {
 		parts &= ~BIT(XPRT_RDMA_PAGES);
-		call->writes = xprt_rdma_mrs_map(call->rx, mrs, call->rcv,
+		call->writes = xprt_rdma_mrs_map(req, call->rcv,
 						 BIT(XPRT_RDMA_PAGES), true);
 	}
 	if (unlikely(plan->write_pad) && call->writes > 0)
@@ -145,8 +143,7 @@ static int xprt_rdma_map_chunks(struct xprt_rdma_call *call)
 	if (call->writes < 0)
 		return call->writes;
 	if (plan->reply_chunk)
-		call->replies = xprt_rdma_mrs_map(call->rx, mrs, call->rcv,
-						  parts, true);
+		call->replies = xprt_rdma_mrs_map(req, call->rcv, parts, true);
 	return min(call->replies, 0);
 }
 

@@ -436,9 +436,8 @@ void xprt_rdma_mrs_release(struct xprt_rdma *rx);
 void xprt_rdma_mrs_free(struct list_head *mrs);
 void xprt_rdma_mrs_shrink(struct xprt_rdma *rx, struct list_head *dead);
 bool xprt_rdma_mrs_in_use(struct xprt_rdma *rx, u32 rkey, u32 xid);
-int xprt_rdma_mrs_map(struct xprt_rdma *rx, struct list_head *mrs,
-		      const struct xdr_buf *buf, unsigned int parts,
-		      bool remote_write);
+int xprt_rdma_mrs_map(struct xprt_rdma_req *req, const struct xdr_buf *buf,
+		      unsigned int parts, bool remote_write);
 void xprt_rdma_mrs_put(struct xprt_rdma *rx, struct list_head *mrs, bool wake);
 bool xprt_rdma_mrs_put_rkey(struct xprt_rdma_req *req, u32 rkey);
 int xprt_rdma_mrs_invalidate(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
