@@ -151,3 +151,76 @@ suite_sizes_inline() {
 	on_server "module_sysctl svc_rdma/max_req_size" >/dev/null
 	module_sysctl rdma_max_inline_read
 }
+
+# ---- how nfsd of 7.2 reads and writes files -------------------------------------------------
+
+# A direct READ begins where the device allows it: the Reply's data begin inside of a page. A
+# direct WRITE wants the payload's middle aligned.
+IO_CACHE=/iocache
+IO_CACHE_DEBUG=/sys/kernel/debug/nfsd
+IO_CACHE_TRACE=/sys/kernel/tracing/instances/iocache
+io_cache_make() {
+	local event
+	modprobe -a loop ext4
+	truncate -s 64M /run/iocache.img
+	losetup /dev/loop4 /run/iocache.img
+	mke2fs -q -F -t ext4 -b 4096 -O ^has_journal /dev/loop4
+	mkdir $IO_CACHE $IO_CACHE_TRACE
+	mount -t ext4 /dev/loop4 $IO_CACHE
+	chmod 777 $IO_CACHE
+	exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=55 "*:$IO_CACHE"
+	for event in read_direct write_direct; do echo 1 >$IO_CACHE_TRACE/events/nfsd/nfsd_$event/enable; done
+}
+# 0 buffered, 1 dropped behind, 2 direct
+io_cache_mode() {
+	echo "$1" >$IO_CACHE_DEBUG/io_cache_read
+	echo "$1" >$IO_CACHE_DEBUG/io_cache_write
+	echo >$IO_CACHE_TRACE/trace
+}
+io_cache_io() {
+	local n o
+	for n in 1 511 4096 5121 12289 65536 262147; do
+		for o in 0 1 512 3585 4096 4099; do
+			iocheck write -o "$o" -l "$n" -b 64k -s "$n" -d -m 5 -t $MNT/direct
+			iocheck verify -o "$o" -l "$n" -b 64k -s "$n" -d -m 3 $MNT/direct
+		done
+	done
+}
+io_cache_direct() {
+	local event n
+	for event in read_direct write_direct; do
+		n=$(grep -c "nfsd_$event: " $IO_CACHE_TRACE/trace || :)
+		echo "$event: $n"
+		[ "$n" -ge 20 ]
+	done
+}
+io_cache_buffered() { [ "$(grep -c 'nfsd_.*_direct: ' $IO_CACHE_TRACE/trace)" = 0 ]; }
+io_cache_remove() {
+	local event
+	io_cache_mode 0
+	echo 0 >$IO_CACHE_DEBUG/disable-splice-read
+	for event in read_direct write_direct; do echo 0 >$IO_CACHE_TRACE/events/nfsd/nfsd_$event/enable; done
+	rmdir $IO_CACHE_TRACE
+	exportfs -u "*:$IO_CACHE"
+	wait_for 30 umount $IO_CACHE
+	losetup -d /dev/loop4
+	rmdir $IO_CACHE
+	rm /run/iocache.img
+}
+
+suite_io_cache() {
+	local v EXPORT=$IO_CACHE
+	check "a file system for direct I/O" on_server io_cache_make
+	for v in 3 4.2; do
+		check "mount io_cache vers=$v" mount_nfs "vers=$v"
+		mountpoint -q $MNT || continue
+		check "nfsd does not keep what it reads and writes vers=$v" on_server "io_cache_mode 1"
+		check "I/O that nfsd does not keep vers=$v" io_cache_io
+		check "none of it was direct vers=$v" on_server io_cache_buffered
+		check "nfsd reads and writes directly vers=$v" on_server "io_cache_mode 2"
+		check "I/O that nfsd does directly vers=$v" io_cache_io
+		check "it was direct vers=$v" on_server io_cache_direct
+		check "umount io_cache vers=$v" umount_nfs
+	done
+	check "the file system for direct I/O goes" on_server io_cache_remove
+}
