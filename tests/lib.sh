@@ -62,7 +62,8 @@ single() {
 wire() {
 	local name=$1 script=$2 found
 	shift 2
-	found=$("$TESTS/wire/$script" "$@" "$OUT/$name/wire.pcap" | sed -E "s/^(ok|not ok) /\1 $name /")
+	found=$("$TESTS/wire/$script" "$@" "$OUT/$name/wire.pcap" || echo "not ok wire/$script: status $?")
+	found=$(sed -E "s/^(ok|not ok) /\1 $name /" <<<"$found")
 	printf '%s\n' "$found"
 	# A failure needs it to be understood; it is large
 	printf '%s\n' "$found" | grep -q '^not ok' || rm -f "$OUT/$name/wire.pcap"

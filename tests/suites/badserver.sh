@@ -675,7 +675,11 @@ bad_mount() {
 	inline=$(bad_lines "$BAD_CASE" inline)
 	if [ -e /proc/sys/sunrpc/rdma_max_version ]; then
 		echo "${version:-1}" >/proc/sys/sunrpc/rdma_max_version
-		echo 2 >/proc/sys/sunrpc/rdma_version_timeout
+		# Only who waits for it needs it soon
+		case $BAD_CASE in
+		v2-silent*) echo 2 >/proc/sys/sunrpc/rdma_version_timeout ;;
+		*) echo 60 >/proc/sys/sunrpc/rdma_version_timeout ;;
+		esac
 	fi
 	[ ! -e $SLOTS_ENTRIES ] || echo "${slots:-128}" >$SLOTS_ENTRIES
 	bad_inline "${inline:-4096}"
@@ -758,10 +762,11 @@ bad_beside_end() {
 	check "the mount beside bad servers was not disturbed" bad_beside_undisturbed
 	check "umount beside bad servers" umount_nfs $BAD_BESIDE
 }
-# Some take the wire down, or drop Acknowledgements, from all; or the last client goes
+# Some take the wire down, drop Acknowledgements of all, or count all packets; or the last
+# client goes
 bad_beside() {
 	case $(bad_lines "$BAD_CASE" load) in
-	at_once | awake | no_room | unserved) bad_beside_end ;;
+	at_once | awake | burst | no_room | unserved) bad_beside_end ;;
 	*) bad_beside_begin ;;
 	esac
 }

@@ -62,10 +62,12 @@ cut_by_device() {
 	on_server "rdma link delete rxe0; wait_for 20 none_live; rdma link add rxe0 type rxe netdev eth0; wait_for 10 rxe_active rxe0"
 }
 
-# I/O in the background, cut after it is known to be under way.
+# I/O in the background, cut after it is known to be under way. With NFSv3 nothing else
+# connects again, so that it goes on until that is seen.
 cut_io() {
-	local i
-	for i in 1 2 3; do
+	local i=0
+	while [ $i -lt 3 ] || [ ! -e /run/cut.seen ]; do
+		i=$((i + 1))
 		iocheck write -l 8m -b 64k -s "$i" -d -t $MNT/cut
 		drop_caches
 		iocheck verify -l 8m -b 64k -s "$i" $MNT/cut
@@ -73,16 +75,19 @@ cut_io() {
 }
 moved() { [ "$(replies)" -gt "$1" ]; }
 cut_one() {
-	local how=$1 before c0 job
+	local how=$1 before c0 job seen=1
+	rm -f /run/cut.seen
 	c0=$(connects)
 	before=$(replies)
 	cut_io &
 	job=$!
 	wait_for 30 moved $((before + 30))
 	"$how"
+	! wait_for 120 reconnected "$c0" || seen=0
+	touch /run/cut.seen
 	wait_job $job
-	wait_for 60 reconnected "$c0"
 	echo "connects $c0 -> $(connects)"
+	return $seen
 }
 
 wait_job() {

@@ -141,7 +141,11 @@ xprt_remove() {
 	field_goes_on
 }
 xprt_main_refused() {
-	fails xprt_set "$(xprts_main 1)" offline
+	local rc=0
+	xprt_set "$(xprts_main 1)" offline || rc=$?
+	echo "status $rc"
+	# Not because it was not woken
+	[ $rc != 0 ] && [ $rc != 124 ]
 	field_goes_on
 }
 suite_xprt_state() {

@@ -35,7 +35,7 @@ pinned_bound() {
 	[ "$sum" -ge $((PINNED_PEERS * 256)) ]
 }
 pinned_shown() {
-	pinned_lines | grep -qE ' total_pages=[1-9][0-9]* max_total_pages='$(($(cat /proc/sys/sunrpc/svc_rdma/max_total_size) / 4096))'( |$)'
+	[ "$(pinned_lines | grep -cE ' total_pages=[1-9][0-9]* max_total_pages='$(($(cat /proc/sys/sunrpc/svc_rdma/max_total_size) / 4096))'( |$)')" -ge 1 ]
 }
 pinned_closed() { [ "$(pinned_lines | wc -l)" -le "$(cat /run/pinned_before)" ]; }
 pinned_ended() {
