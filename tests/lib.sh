@@ -71,12 +71,12 @@ wire() {
 
 # badserver_cases 0|1: cases of a bad server for our client in "make check", a half for each of
 # two kernels; tests/soak has all on each. Every fourth case; the one in which nothing is wrong;
-# two that need an order of events which is rare by itself; one that reached for memory of the
+# three that need an order of events which is rare by itself; one that reached for memory of the
 # client. In one of the halves each case of version 2, and those that alone show a rule of
 # conformance.rst.
 badserver_cases() {
 	(cd "$TESTS/peer/server" && LC_ALL=C && printf '%s\n' *.rules) | awk -v half="$1" '
 		{ sub(/\.rules$/, "") }
-		NR % 4 == 2 * half || /^(honest|error-awake|reverse-end|write-immediate)$/ ||
+		NR % 4 == 2 * half || /^(honest|error-awake|reply-frozen|reverse-end|write-immediate)$/ ||
 			/^(v2-.*|chunk-lengths|reverse-first)$/ && NR % 2 && NR % 4 == 1 + 2 * half'
 }

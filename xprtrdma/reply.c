@@ -94,35 +94,24 @@ static int xprt_rdma_place(struct xprt_rdma_req *req,
 	return xprt_rdma_place_around(req, NULL, hdr->reply_bytes, written);
 }
 
-/*
- * Malformed headers and RDMA_ERROR were logged by xprt_rdma_warn_about(). The
- * credit is released here: a frozen caller would keep the only one that a new
- * connection has, as an error brings no grant.
- */
+/* Malformed headers and RDMA_ERROR were logged by xprt_rdma_warn_about() */
 static void xprt_rdma_bad_reply(struct rpcrdma_ep *ep,
 				struct xprt_rdma_req *req,
-				struct rpcrdma_recv *recv, int err)
+				const struct rpcrdma_hdr *hdr, int err)
 {
-	const struct rpcrdma_hdr *hdr = &recv->hdr;
-	struct rpc_xprt *xprt = &req->rx->xprt;
-
 	if (!hdr->fault && hdr->proc != RPCRDMA_ERROR)
 		rpcrdma_ep_warn(ep, "bad message, XID 0x%08x: %s", hdr->xid,
 				err == -EBADMSG ?
 				"no RPC Reply with its XID in its chunk" :
 				"not within the chunks of its Call");
-	rpcrdma_recv_put(recv);
 	req->rx->stats.bad_reply_count++;
-	spin_lock(&xprt->transport_lock);
-	xprt_release_rqst_cong(req->rqst.rq_task);
-	spin_unlock(&xprt->transport_lock);
-	spin_lock(&xprt->queue_lock);
-	rpcrdma_rpc_fail(&req->rqst, err == -EPROTONOSUPPORT ? err : -EIO);
-	xprt_unpin_rqst(&req->rqst);
-	spin_unlock(&xprt->queue_lock);
 }
 
-/* @req has no MRs left; the RPC layer has it pinned until here */
+/*
+ * @req has no MRs left; the RPC layer has it pinned until here. The credit is
+ * released here, not when the caller runs: some that are frozen would keep all
+ * that there are, and nobody else's Call would be sent.
+ */
 static void xprt_rdma_complete(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			       struct rpcrdma_recv *recv)
 {
@@ -138,13 +127,17 @@ static void xprt_rdma_complete(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 		return;
 	}
 	len = xprt_rdma_place(req, &recv->hdr);
-	if (unlikely(len <= 0)) {
-		xprt_rdma_bad_reply(ep, req, recv, len);
-		return;
-	}
+	if (unlikely(len <= 0))
+		xprt_rdma_bad_reply(ep, req, &recv->hdr, len);
 	rpcrdma_recv_put(recv);
+	spin_lock(&xprt->transport_lock);
+	xprt_release_rqst_cong(rqst->rq_task);
+	spin_unlock(&xprt->transport_lock);
 	spin_lock(&xprt->queue_lock);
-	xprt_complete_rqst(rqst->rq_task, len);
+	if (likely(len > 0))
+		xprt_complete_rqst(rqst->rq_task, len);
+	else
+		rpcrdma_rpc_fail(rqst, len == -EPROTONOSUPPORT ? len : -EIO);
 	xprt_unpin_rqst(rqst);
 	spin_unlock(&xprt->queue_lock);
 }

@@ -528,6 +528,21 @@ bad_freeze() {
 	echo "$1" >$BAD_FREEZER/frozen/freezer.state
 	wait_for 20 grep -qx "$1" $BAD_FREEZER/frozen/freezer.state
 }
+# A process is frozen while its Reply comes, and another one needs the credit
+bad_load_frozen() {
+	local frozen
+	trap 'set +e; bad_freezer_end' EXIT
+	bad_freezer_begin
+	# shellcheck disable=SC2016 # that of the shell that becomes stat
+	bash -c 'echo $$ >'$BAD_FREEZER'/frozen/cgroup.procs; exec stat '$MNT/odd &
+	frozen=$!
+	on_server "proxy_wait held"
+	bad_freeze FROZEN
+	on_server "proxy_release"
+	timeout 20 stat -f $MNT
+	bad_freeze THAWED
+	wait_job $frozen
+}
 # Only an RPC that ends in an error has no octets
 bad_awake_ended() { grep -q ' complete: .* octets=0$' $BAD_TRACE/trace; }
 
