@@ -186,8 +186,7 @@ static void xprt_rdma_encode_lists(struct xprt_rdma_call *call)
 	struct rpcrdma_enc *enc = &call->enc;
 
 	call->next = list_first_entry(&req->mrs, struct xprt_rdma_mr, list);
-	stats->total_rdma_request +=
-		xprt_rdma_encode_segments(call, call->reads, &position);
+	xprt_rdma_encode_segments(call, call->reads, &position);
 	rpcrdma_enc_list_end(enc);
 	if (call->writes)
 		rpcrdma_enc_write_chunk(enc, call->writes);
@@ -200,9 +199,11 @@ static void xprt_rdma_encode_lists(struct xprt_rdma_call *call)
 		rpcrdma_enc_list_end(enc);
 	req->reply_offered = xprt_rdma_encode_segments(call, call->replies,
 						       NULL);
-	stats->read_chunk_count += !!call->reads;
-	stats->write_chunk_count += !!call->writes;
-	stats->reply_chunk_count += !!call->replies;
+	/* As in the stock module: segments, and bytes that a server may write */
+	stats->read_chunk_count += call->reads;
+	stats->write_chunk_count += call->writes;
+	stats->reply_chunk_count += call->replies;
+	stats->total_rdma_request += req->write_offered + req->reply_offered;
 }
 
 static int xprt_rdma_encode_header(struct xprt_rdma_call *call, u32 max)

@@ -51,6 +51,22 @@ stats_getattr() {
 	# Another operation may take one: on 6.1 one was seen
 	[ "$chunks" -le 1 ]
 }
+# As the stock module counts: column 13 has segments of Read chunks, 14 of Write chunks, 16 the
+# bytes that the server may write
+stats_columns() { awk '/xprt:.*rdma/ { print $13, $14, $16 }' /proc/self/mountstats; }
+stats_volume() {
+	local before written read
+	before=$(stats_columns)
+	iocheck write -l 1m -b 1m -d -t $MNT/volume
+	written=$(stats_columns)
+	iocheck verify -l 1m -b 1m -d $MNT/volume
+	read=$(stats_columns)
+	echo "$before, after a WRITE $written, after a READ $read"
+	awk -v a="$before" -v b="$written" -v c="$read" 'BEGIN {
+		split(a, was); split(b, write); split(c, read)
+		exit !(write[1] > was[1] && write[3] - was[3] < 65536 &&
+			read[2] > write[2] && read[3] - write[3] >= 1048576 && read[3] - write[3] < 3145728) }'
+}
 stats_server_lines() {
 	grep -E 'address=.*:20049 ' /proc/net/rpcrdma/listeners
 	grep -E 'side=server state=live .*peer=10.0.0.2:[0-9]+ device=rxe0 .*remote_inv=yes' /proc/net/rpcrdma/connections
@@ -111,6 +127,7 @@ suite_stats() {
 	check "status of the client's connection" stats_client_line
 	check "status of the server's listener and connection" on_server stats_server_lines
 	check "a GETATTR has no Reply chunk" stats_getattr
+	check "mountstats count a WRITE and a READ" stats_volume
 	check "Sends of small Replies are signalled in batches" stats_batches stats_absent
 	check "Sends of small READs are signalled in batches" stats_batches rpcops read4k $MNT 200
 	check "status for rpcrdma-top, client" stats_save
