@@ -287,7 +287,7 @@ int rpcrdma_ep_adopt(struct rpcrdma_ep *ep, struct rdma_cm_id *id,
 		 &id->route.addr.src_addr);
 	rpcrdma_ep_read_limits(ep);
 	rpcrdma_ep_read_private(ep, param);
-	/* The CM takes our point of view: what the peer responds to we may initiate */
+	/* The CM takes our point of view: we may initiate as many as the peer responds to */
 	ep->initiator_depth = min_t(u32, param->initiator_depth,
 				    ep->limits.max_init_rd_atom);
 	ep->id = id;

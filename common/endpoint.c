@@ -29,7 +29,7 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		/* mlx5 tells it after the flush, bnxt_re before the WR that says more */
+		/* mlx5 reports it after the flush, bnxt_re before the WR with the cause */
 		ep->presumed = ib_event_msg(event->event);
 		rpcrdma_ep_fail(ep, -ECONNRESET, NULL);
 		break;

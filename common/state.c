@@ -103,8 +103,8 @@ void rpcrdma_ep_close(struct rpcrdma_ep *ep)
  *
  * A flushed WR is a consequence, never a cause: that is reported by the WR that failed, by
  * the CM, or by a QP event. But rxe of 6.12 reports none when it finds no route, and the log
- * would have nothing. With iWARP a connection may end so when the peer closes it. The CM lets
- * the queue pair fail before it says that, and why, the handshake did.
+ * would have nothing. With iWARP a connection may end so when the peer closes it. The CM
+ * moves the queue pair to the error state before it reports why a handshake failed.
  */
 void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 			const char *wr)

@@ -123,7 +123,7 @@ static int connect_request(struct svc_rdma_listener *listener,
 				    listener->status.name,
 				    dev_name(&id->device->dev),
 				    full ? "too many wait for a thread" :
-				    "no memory, or the device comes or goes");
+				    "no memory, or the device is being added or removed");
 		return -ENOMEM;
 	}
 	atomic_inc(&listener->nr_pending);

@@ -109,8 +109,8 @@ static void xprt_rdma_bad_reply(struct rpcrdma_ep *ep,
 
 /*
  * @req has no MRs left; the RPC layer has it pinned until here. The credit is
- * released here, not when the caller runs: some that are frozen would keep all
- * that there are, and nobody else's Call would be sent.
+ * released here, not when the caller runs: frozen callers would hold all credits,
+ * and no other Call could be sent.
  */
 static void xprt_rdma_complete(struct rpcrdma_ep *ep, struct xprt_rdma_req *req,
 			       struct rpcrdma_recv *recv)

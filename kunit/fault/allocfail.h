@@ -248,7 +248,7 @@ static inline int __slow_ib_dereg_mr(struct ib_mr *mr)
 
 #define ib_dereg_mr(mr) __slow_ib_dereg_mr(mr)
 
-/* rpcrdma.slow_reject ms from a rejection, which the CM told the queue pair before, to its event */
+/* rpcrdma.slow_reject ms from the error state of a rejected queue pair to the CM event */
 extern unsigned int rpcrdma_slow_reject;
 
 static inline const char *__slow_rdma_reject_msg(struct rdma_cm_id *id, int reason)
