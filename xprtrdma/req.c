@@ -33,10 +33,9 @@
  */
 static bool xprt_rdma_credits_apply(struct xprt_rdma *rx)
 {
-	u32 usable = min(rx->granted, rx->receivable), left = 0;
+	u32 left = min(rx->granted, rx->receivable);
 
-	if (usable > rx->abandoned)
-		left = usable - rx->abandoned;
+	left -= min(left, rx->abandoned);
 	rx->xprt.cwnd = (unsigned long)left << RPC_CWNDSHIFT;
 	return rx->granted > rx->abandoned;
 }
@@ -324,6 +323,8 @@ void xprt_rdma_release_request(struct rpc_task *task)
 	/* The Reply to a callback has none */
 	if (unlikely(bc_prealloc(&req->rqst)))
 		return;
+	/* First: a sender that this wakes gets no credit, but can add Receives */
+	xprt_release_rqst_cong(task);
 	/* Its late Reply undoes this under the transport_lock, too */
 	if (unlikely(xprt_rdma_req_on_wire(req)) &&
 	    atomic_cmpxchg(&req->state, XPRT_RDMA_REQ_SENT,
@@ -335,7 +336,6 @@ void xprt_rdma_release_request(struct rpc_task *task)
 		list_move(&req->all, &req->rx->all);
 		spin_unlock(&req->rx->req_lock);
 	}
-	xprt_release_rqst_cong(task);
 }
 
 /*

@@ -74,11 +74,12 @@ abandon_end() {
 	echo "connects $(connects), wanted $1"
 	[ "$(connects)" = "$1" ]
 }
+abandon_names() { [ "$(ls $MNT/many | md5sum)" = "$(sizes_names | md5sum)" ]; }
 abandon_io() {
 	iocheck write -l 300000 -b 64k -s 5 -t -y $MNT/after &&
 		drop_caches &&
 		iocheck verify -l 300000 -b 64k -s 5 $MNT/after &&
-		[ "$(ls $MNT/many | md5sum)" = "$(sizes_names | md5sum)" ]
+		abandon_names
 }
 
 # JOB ends in time, and not well.
@@ -214,5 +215,52 @@ suite_abandon() {
 	for v in ${ABANDON_VERSIONS:-3 4.2}; do
 		abandon_one "$v"
 	done
+	check "the disk goes" on_server abandon_undisk
+}
+
+# All Receives of a new connection wait for Replies to RPCs that are killed, and when one more
+# asked there was no memory for others. It sleeps, and no Reply wakes it: the end of each of
+# those does, and then it gets more Receives. No credit is lacking.
+abandon_credits() { awk -v key="$1" '/side=client/ { for (i = 1; i <= NF; i++) if (sub("^" key "=", "", $i)) print $i }' /proc/net/rpcrdma/connections; }
+# The file system is frozen as well: a SETATTR waits for that, and a FSSTAT for nothing
+abandon_setattrs() { [ "$(cat /sys/kernel/debug/sunrpc/rpc_clnt/*/tasks | grep -cE ' SETATTR .*q:xprt_pending')" = "$1" ]; }
+abandon_all() {
+	local i c0 n site asks jobs=()
+	c0=$(connects) n=$(abandon_credits receivable)
+	echo "Receives for $n Calls, $(abandon_credits granted) granted"
+	[ "$(abandon_credits granted)" -gt $((n + 1)) ]
+	site=$(alloc_hits | tr ' ' '\n' | sed -n 's/=.*//; /:rpcrdma_recvq_add:/p' | head -n 1)
+	trap 'on_server abandon_resume >/dev/null' EXIT
+	on_server abandon_stall >/dev/null
+	for i in $(sizes_names | head -n "$n"); do
+		chmod 600 "$MNT/many/$i" &
+		jobs+=($!)
+	done
+	wait_for 20 abandon_setattrs "$n"
+	alloc_arm "$site"
+	stat -f $MNT &
+	asks=$!
+	wait_for 20 bad_waits FSSTAT sending
+	alloc_failed "$site"
+	kill -9 "${jobs[@]}"
+	for i in "${jobs[@]}"; do wait_for $BOUND job_ended "$i"; done
+	wait_for $BOUND job_ended $asks
+	wait_job $asks
+	echo "connects $c0 -> $(connects)"
+	[ "$(connects)" = "$c0" ]
+}
+
+# Guests: CONFIG_RPCRDMA_FAULT=y
+suite_abandon_all() {
+	local EXPORT=$SLOW
+	check "a disk that can be stopped" on_server abandon_disk
+	# Each may hang in nfsd
+	on_server "peer_first_requests 64; echo 32 >/proc/fs/nfsd/threads" >/dev/null
+	check "mount abandon_all" mount_nfs vers=3,nocto,actimeo=600
+	check "known before" abandon_names
+	check "all Receives are those of killed RPCs" abandon_all
+	check "all names are there" abandon_names
+	check "umount abandon_all" umount_nfs
+	on_server "peer_first_requests; echo 8 >/proc/fs/nfsd/threads" >/dev/null
 	check "the disk goes" on_server abandon_undisk
 }
