@@ -49,11 +49,23 @@ static void rpcrdma_ep_established(struct rpcrdma_ep *ep,
 		return;
 	rpcrdma_sendq_open(ep, true);
 	complete(&ep->cm_done);
-	/* Pairs with the one in rpcrdma_ep_fail_wc() */
-	smp_mb();
-	if (READ_ONCE(ep->flushed))
-		rpcrdma_ep_fail(ep, -ECONNRESET,
-				"the queue pair ended during the handshake");
+	if (READ_ONCE(ep->qp_ended))
+		rpcrdma_ep_fail(ep, -ECONNRESET, NULL);
+}
+
+static const char *rpcrdma_connect_reason(int rc)
+{
+	switch (rc) {
+	case -ECONNREFUSED:
+		return "connection refused: no listener on this port";
+	case -ENODEV:
+		return "no RDMA device leads to this address";
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+		return "no route to this address";
+	default:
+		return "setting up the connection failed";
+	}
 }
 
 static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
@@ -64,7 +76,7 @@ static void rpcrdma_ep_rejected(struct rpcrdma_ep *ep, int status)
 	/* The CM's own words for the commonest cause tell a user nothing */
 	if (rdma_cap_ib_cm(ep->id->device, ep->id->port_num)) {
 		if (status == IB_CM_REJ_INVALID_SERVICE_ID)
-			reason = "connection refused: no listener on this port";
+			reason = rpcrdma_connect_reason(rc);
 		else if (status == IB_CM_REJ_CONSUMER_DEFINED)
 			reason = "peer rejected the connection";
 		/*
@@ -209,21 +221,6 @@ static int rpcrdma_ep_shake_hands(struct rpcrdma_ep *ep)
 		return rc;
 	return rpcrdma_ep_wait_step(ep, ep->attr.connect_timeout,
 				    "peer does not answer");
-}
-
-static const char *rpcrdma_connect_reason(int rc)
-{
-	switch (rc) {
-	case -ECONNREFUSED:
-		return "connection refused: no listener on this port";
-	case -ENODEV:
-		return "no RDMA device leads to this address";
-	case -ENETUNREACH:
-	case -EHOSTUNREACH:
-		return "no route to this address";
-	default:
-		return "setting up the connection failed";
-	}
 }
 
 /**

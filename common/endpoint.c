@@ -31,7 +31,7 @@ static void rpcrdma_qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_ACCESS_ERR:
 		/* mlx5 reports it after the flush, bnxt_re before the WR with the cause */
 		ep->presumed = ib_event_msg(event->event);
-		rpcrdma_ep_fail(ep, -ECONNRESET, NULL);
+		rpcrdma_ep_qp_ended(ep, NULL);
 		break;
 	case IB_EVENT_COMM_EST:
 		/* A message overtook the last step of the CM's handshake */

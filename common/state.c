@@ -86,15 +86,22 @@ void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err, const char *reason)
 		complete(&ep->cm_done);
 }
 
-/**
- * rpcrdma_ep_close - end a connection in an orderly way
- * @ep: endpoint
- *
- * Context: see rpcrdma_ep_fail().
+/*
+ * The queue pair is in the error state; @presumed is the cause if nothing else gives one.
+ * The CM moves it there before it reports why a handshake failed: until that has ended
+ * well nothing fails, and then rpcrdma_ep_established() looks.
  */
-void rpcrdma_ep_close(struct rpcrdma_ep *ep)
+void rpcrdma_ep_qp_ended(struct rpcrdma_ep *ep, const char *presumed)
 {
-	rpcrdma_ep_fail(ep, 0, NULL);
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	WRITE_ONCE(ep->qp_ended, true);
+	if (ep->state <= RPCRDMA_EP_LIVE && !ep->presumed)
+		ep->presumed = presumed;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	if (rpcrdma_ep_live(ep))
+		rpcrdma_ep_fail(ep, -ECONNRESET, NULL);
 }
 
 /*
@@ -103,32 +110,24 @@ void rpcrdma_ep_close(struct rpcrdma_ep *ep)
  *
  * A flushed WR is a consequence, never a cause: that is reported by the WR that failed, by
  * the CM, or by a QP event. But rxe of 6.12 reports none when it finds no route, and the log
- * would have nothing. With iWARP a connection may end so when the peer closes it. The CM
- * moves the queue pair to the error state before it reports why a handshake failed.
+ * would have nothing. With iWARP a connection may end so when the peer closes it.
  */
 void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 			const char *wr)
 {
-	const char *reason = ib_wc_status_msg(wc->status);
-
 	trace_rpcrdma_wc_failed(ep, wc, wr);
 	if (wc->status == IB_WC_REM_ACCESS_ERR)
 		ep->bad_rkey = true;
 	if (wc->status == IB_WC_WR_FLUSH_ERR) {
-		reason = NULL;
-		WRITE_ONCE(ep->flushed, true);
-		/* Pairs with the one in rpcrdma_ep_established() */
-		smp_mb();
-		if (!rpcrdma_ep_live(ep))
-			return;
-		if (!ep->presumed &&
-		    !rdma_protocol_iwarp(ep->device, ep->id->port_num))
-			ep->presumed = "device ended the queue pair";
-	} else if (!cmpxchg(&ep->failed_wr, NULL, wr)) {
+		rpcrdma_ep_qp_ended(ep, rdma_protocol_iwarp(ep->device, ep->id->port_num) ?
+				    NULL : "device ended the queue pair");
+		return;
+	}
+	if (!cmpxchg(&ep->failed_wr, NULL, wr)) {
 		ep->failed_status = wc->status;
 		ep->vendor_err = wc->vendor_err;
 	}
-	rpcrdma_ep_fail(ep, -ECONNRESET, reason);
+	rpcrdma_ep_fail(ep, -ECONNRESET, ib_wc_status_msg(wc->status));
 }
 
 /* Under the lock: the state changes before the error is set */

@@ -97,7 +97,7 @@ static void conn_detach(struct svc_xprt *xprt)
 	struct svc_rdma_conn *conn = svc_rdma_conn(xprt);
 
 	svc_rdma_queue_detach(conn);
-	rpcrdma_ep_close(conn->ep);
+	rpcrdma_ep_fail(conn->ep, 0, NULL);
 }
 
 /* Context: wherever the last reference is dropped, under a spinlock too */

@@ -137,7 +137,7 @@ void xprt_rdma_disconnect(struct xprt_rdma *rx)
 
 	if (!ep)
 		return;
-	rpcrdma_ep_close(ep);
+	rpcrdma_ep_fail(ep, 0, NULL);
 	wait_for_completion(&ep->gone);
 	xprt_rdma_set_ep(rx, NULL);
 	rpcrdma_ep_put(ep);

@@ -311,7 +311,7 @@ struct rpcrdma_ep_counters {
  * @error: the first error, negative errno; 0 after an orderly close
  * @reason: that error in words, NULL if it is not logged
  * @presumed: reason if no completion gives one
- * @flushed: a WR was flushed, which counts once it is LIVE
+ * @qp_ended: the queue pair is in the error state, which counts once it is LIVE
  * @failed_wr: the first WR that failed, for the log; NULL if none did
  * @failed_status: of its completion
  * @vendor_err: likewise
@@ -363,7 +363,7 @@ struct rpcrdma_ep {
 	int error;
 	const char *reason;
 	const char *presumed;
-	bool flushed;
+	bool qp_ended;
 	const char *failed_wr;
 	enum ib_wc_status failed_status;
 	u32 vendor_err;
@@ -434,7 +434,7 @@ struct rpcrdma_listener {
 
 /* state.c */
 void rpcrdma_ep_fail(struct rpcrdma_ep *ep, int err, const char *reason);
-void rpcrdma_ep_close(struct rpcrdma_ep *ep);
+void rpcrdma_ep_qp_ended(struct rpcrdma_ep *ep, const char *presumed);
 void rpcrdma_ep_fail_wc(struct rpcrdma_ep *ep, const struct ib_wc *wc,
 			const char *wr);
 int rpcrdma_ep_failure(struct rpcrdma_ep *ep);
